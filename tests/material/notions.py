@@ -125,6 +125,11 @@ def turned(image: tuple) -> tuple:
     return (*image[1:], image[0])
 
 
+def near(limit: float) -> list[tuple[Any, Any]]:
+    """A policy: the places of `MAP` that are less than so far apart."""
+    return [(a, b) for a, b in itertools.combinations(MAP, 2) if math.dist(a, b) < limit]
+
+
 def one_phenotype(x: tuple, other: tuple) -> bool:
     """Everyone has the same genotype in both, and one person another phenotype: records are (genotype, phenotype)."""
     return len(changed(x, other)) == 1 and all(a[0] == b[0] for a, b in zip(x, other, strict=True))
@@ -154,6 +159,23 @@ def nothing_between(allowed: dx.Universe) -> Callable[[Any, Any], bool]:
     )
 
 
+EMPTY = frozenset()
+MAP = ((0, 0), (0, 3), (4, 0), (9, 9))
+"""Places in the plane; only the first is less than 4.5 from the second and from the third."""
+FRIENDS = dx.Universe.databases(
+    (
+        (nodes, frozenset(edges))
+        for size in range(4)
+        for nodes in itertools.combinations(range(3), size)
+        for count in range(4)
+        for edges in itertools.combinations(itertools.combinations(nodes, 2), count)
+    ),
+    1,
+)
+"""Graphs of which the nodes may differ, as pairs of nodes and edges."""
+NOBODY, ALONE, PAIR = ((), EMPTY), ((0,), EMPTY), ((0, 1), frozenset({(0, 1)}))
+TRIANGLE = ((0, 1, 2), frozenset({(0, 1), (0, 2), (1, 2)}))
+ORDERS = dx.Universe.databases((0, 1, 2, 3), 4).where(lambda database: len({*database}) == 4)
 BITS2, BITS3, BITS4 = (dx.Universe.databases((0, 1), records) for records in (2, 3, 4))
 TWO, THREE = (dx.Universe.databases((0, 1, 2), records) for records in (2, 3))
 GRAPHS = dx.Universe.graphs(4)
@@ -167,7 +189,6 @@ OUTLIER = dx.Universe.databases((0, 1, 9), 3).where(lambda database: database.co
 HALF = BITS4.where(lambda database: sum(database) == 2)
 FIXED = THREE.where(lambda database: sum(database) in (2, 4))
 WORDS = dx.Universe.words("ab", 4, shortest=0)
-EMPTY = frozenset()
 AT_A, A_AND_B, SPLIT = (("a", ""), ("", "")), (("a", ""), ("b", "")), (("a", ""), ("", "b"))
 
 NOTIONS = {
@@ -207,6 +228,16 @@ NOTIONS = {
         named("blowfish", policy=[((0, 0), (0, 1)), ((0, 1), (0, 2))]),
         {(((0, 0),), ((0, 1),)): 1, (((0, 0),), ((0, 2),)): 2, (((0, 0),), ((9, 9),)): FAR},
     ),
+    "location, of one of two records": Notion(
+        dx.Universe.databases(MAP, 2),
+        named("blowfish", policy=near(4.5)),
+        {
+            (((0, 0), (9, 9)), ((0, 3), (9, 9))): 1,
+            (((0, 3), (9, 9)), ((4, 0), (9, 9))): 2,
+            (((0, 0), (0, 0)), ((0, 3), (4, 0))): 2,
+            (((0, 0), (9, 9)), ((0, 0), (0, 0))): FAR,
+        },
+    ),
     "untrackability": Notion(
         PLACES,
         generic(lambda x, other: one_or_two(x, other) and whereabouts(x) == whereabouts(other)),
@@ -227,6 +258,17 @@ NOTIONS = {
         GRAPHS,
         generic(within(2, lambda x, other: len(x ^ other))),
         {(EMPTY, frozenset({(0, 1), (2, 3)})): 1, (EMPTY, frozenset({(0, 1), (1, 2), (2, 3)})): 2},
+    ),
+    "k-edge, nodes as well": Notion(
+        FRIENDS,
+        generic(within(2, lambda x, other: sum(len({*a} ^ {*b}) for a, b in zip(x[0], other[0], strict=True)))),
+        {
+            ((NOBODY,), (ALONE,)): 1,
+            ((ALONE,), (PAIR,)): 1,
+            ((NOBODY,), (PAIR,)): 2,
+            ((PAIR,), (TRIANGLE,)): 2,
+            ((NOBODY,), (TRIANGLE,)): 3,
+        },
     ),
     "out-link": Notion(LINKS, named("bounded"), {(((0, 1), ()), ((), ())): 1, (((0, 1), (0,)), ((), ())): 2}),
     "edge-labelled": Notion(
@@ -335,6 +377,16 @@ NOTIONS = {
     ),
     "induced": Notion(
         HALF, generic(nothing_between(HALF)), {((1, 1, 0, 0), (1, 0, 1, 0)): 1, ((1, 1, 0, 0), (0, 0, 1, 1)): 2}
+    ),
+    "induced, by orders": Notion(
+        ORDERS,
+        generic(nothing_between(ORDERS)),
+        {
+            ((0, 1, 2, 3), (1, 0, 2, 3)): 1,
+            ((0, 1, 2, 3), (1, 2, 0, 3)): 1,
+            ((0, 1, 2, 3), (1, 0, 3, 2)): 2,
+            ((0, 1, 2, 3), (1, 2, 3, 0)): 1,
+        },
     ),
     "set operation": Notion(
         TWO,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.mechanisms import traces
 from dxopt.spaces.metrics import OverTraces
 from dxopt.spec import load
 from tests.judges.exact import infinite_leakage, violations
@@ -235,3 +236,40 @@ def test_mechanisms_for_traces() -> None:
     assert violations(both, space.distances, 0.6) != []
     independent = dx.Mechanism.from_matrix(space, both)
     assert dx.evaluate.smallest_epsilon(independent) == pytest.approx(1.2, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["optimal", "planar Laplace"])
+def test_obfuscation_is_probabilistic_cloaking(name: str) -> None:
+    """A draw among maps of places to reports, of which cloaking is a single one: with chances that give K exactly."""
+    cloaked = dx.classic.cloaking(CITY, side=1.0).matrix
+    assert set(np.unique(cloaked)) == {0, 1}
+    matrix = geo_indistinguishable()[name].matrix
+    # one number between 0 and 1 is drawn, and each place reports where its cumulated row passes it
+    cumulated = np.cumsum(matrix, axis=1)
+    ends = np.unique(np.concatenate([[0.0, 1.0], np.clip(cumulated[:, :-1].ravel(), 0, 1)]))
+    mixed = np.zeros_like(matrix)
+    for low, high in itertools.pairwise(ends):
+        reports = np.minimum((cumulated <= (low + high) / 2).sum(axis=1), matrix.shape[1] - 1)
+        mixed[np.arange(len(matrix)), reports] += high - low
+    assert mixed == pytest.approx(matrix, abs=1e-9)
+    assert len(ends) > 3
+
+
+@pytest.mark.parametrize("steps", [5, 50])
+def test_the_savings_of_good_predictions_are_big(steps: int) -> None:
+    """Of a user who stands still: ε once and ε_t for each test, where independent noise pays ε each time."""
+    level, test = 1.0, 0.05
+    still, rng = np.zeros((steps, 2)), np.random.default_rng(1)
+    plan = traces.Plan(test, level, 400.0)
+    predictive = traces.PredictiveMechanism(traces.on_plane(), traces.FixedLevels(1000.0, plan)).run(still, rng)
+    independent = traces.IndependentNoise(traces.on_plane(), level).run(still, rng)
+    assert independent.spent == pytest.approx(steps * level)
+    assert predictive.spent == pytest.approx(level + (steps - 1) * test)
+    assert predictive.spent < independent.spent / (3 if steps == 5 else 14)
+
+    # a prediction that is never good saves nothing
+    def astray(past: object, noise: object) -> tuple[float, float]:
+        return (1e9, 0.0)
+
+    wrong = traces.PredictiveMechanism(traces.on_plane(), traces.FixedLevels(1000.0, plan), astray).run(still, rng)
+    assert wrong.spent >= independent.spent

@@ -184,6 +184,22 @@ def test_cabp13_example_2() -> None:
         assert run.spent == pytest.approx(together)
 
 
+def test_cabp13_removal() -> None:
+    (problem,) = problems("corrections-cabp13-removal")
+    record = dx.Universe.databases([0, 1], 1, absent=True)
+    removal, hamming = (space.distances for space in (problem.space, record.space("hamming")))
+    assert np.array_equal(removal, dx.neighbours(record, "unbounded").distances)
+    assert (removal / 2 <= hamming).all()
+    assert (hamming <= removal).all()
+    level = math.log(2)
+    best = dx.solve(problem, method="tight").mechanism.matrix
+    under_hamming = dx.Mechanism.from_matrix(record.space("hamming"), best)
+    assert dx.evaluate.smallest_epsilon(under_hamming) == pytest.approx(2 * level), "this way ε is doubled"
+    private = dx.tight_constraints(record.space("hamming"), level).matrix
+    assert violations(private, hamming, level * (1 + 1e-12)) == []
+    assert violations(private, removal, level * (1 + 1e-12)) == [], "this way it is not"
+
+
 def test_cha13_zero_utility() -> None:
     (problem, *_) = problems("ecp14-example-2")
     size, grown = len(problem.space), math.exp(float(problem.epsilon) * problem.space.distances.max())  # pyright: ignore
@@ -211,6 +227,39 @@ def test_ecp14_example_3() -> None:
     assert leaked <= leakage.proven_bound(0.5) + 1e-7
     found = dx.regularity.threshold(problem.space, problem.prior)
     assert found.value == pytest.approx(math.log(2), abs=1e-6)
+
+
+def test_ecp14_proposition_3() -> None:
+    problem = problems("ecp14-example-1-line")[0]
+    assert problem.epsilon == 0.7
+    phi = dx.regularity.phi(problem.space, 0.7)
+    found = dx.regularity.verdict(problem.prior, problem.space, 0.7)
+    assert found.mu is not None
+    assert found.gamma is not None
+    prior = np.full(3, 1 / 3)
+    assert found.gamma == pytest.approx(found.mu * phi.sum(axis=1))
+    # as printed, and as it should be
+    assert found.gamma @ phi != pytest.approx(prior, rel=0.1)
+    assert (found.gamma @ phi).sum() == pytest.approx(1.7991, abs=1e-4)
+    corners = np.array([one.probabilities for one in dx.regularity.corner_priors(problem.space, 0.7)])
+    assert found.gamma @ corners == pytest.approx(prior, abs=1e-12)
+    assert found.mu @ phi == pytest.approx(prior, abs=1e-12)
+    assert found.gamma.sum() == pytest.approx((found.mu @ phi).sum()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_ecp14_hamming_threshold() -> None:
+    for problem in problems("corrections-ecp14-section-6-1"):
+        assert tight_exists(problem)
+    for values, records in ((2, 4), (4, 2)):
+        databases = dx.Universe.databases(range(values), records).space("hamming")
+        for level in (1e-3, 0.05, 1.0):
+            assert dx.regularity.verdict("uniform", databases, level).status == "regular"
+    # of answers there is a threshold
+    answers = dx.queries.induced_sums(range(6), 2)
+    assert [dx.regularity.verdict("uniform", answers, level).status for level in (0.8, 1.3)] == [
+        "not regular",
+        "regular",
+    ]
 
 
 def test_ecp14_corollary_3() -> None:
@@ -262,6 +311,35 @@ def test_ecp14_figure_7() -> None:
     assert dx.regularity.verdict(dx.Prior.uniform(places), places, 0.4).status == "not regular"
 
 
+def test_hlm14_theorem_4() -> None:
+    (problem,) = problems("corrections-hlm14-theorem-4")
+    matrix = dx.solve(problem, method="tight").mechanism.matrix
+    level = float(problem.epsilon)  # pyright: ignore
+    assert matrix == pytest.approx(np.array([[3, 1], [1, 3]]) / 4)
+    assert violations(matrix, problem.space.distances, level * (1 + 1e-12)) == []
+    for x, event in itertools.product(range(2), ([0], [1], [0, 1])):
+        chance, other = (matrix[secret, event].sum() for secret in (x, 1 - x))
+        assert chance <= math.exp(level) * other + 1e-12
+    assert matrix[0, 0] > matrix[1, 0] + 0.4, "without the factor it is false"
+
+
+def test_hlm14_balls() -> None:
+    (problem,) = problems("corrections-hlm14-section-6")
+    loss = np.array([[0.5, 1.5], [1.5, 0.5]])
+    report = dx.solve(problem)
+    matrix, error = report.mechanism.matrix, report.certificate.value
+    assert error == pytest.approx(0.75, abs=1e-7)
+    diameter = problem.space.distances.max()
+    t = diameter / (2 * error)
+    assert 1 - 1 / t == pytest.approx(0.25, abs=1e-6)
+    # no report is one of the places: the ball in D catches none of them, the ball in U the nearer one
+    in_d, in_u = 0.0, matrix[0, loss[0] < t * error].sum()
+    assert in_d < 1 - 1 / t, "equation 17 with balls in D"
+    assert in_u == pytest.approx(0.75, abs=1e-6)
+    assert in_u >= 1 - 1 / t, "equation 17 with balls in U"
+    assert error >= diameter / (2 * (1 + 3)), "Theorem 6"
+
+
 def test_hlm14_lemma_4() -> None:
     one = dx.Mechanism.from_matrix(dx.MetricSpace.from_points([[0.0]]), [[1.0]])
     assert dx.evaluate.worst_loss(one, "distance") == 0
@@ -290,8 +368,10 @@ def test_hlm14_theorem_7() -> None:
     assert least == pytest.approx(1.2417, abs=1e-4)
     assert (problem.budgets[~np.eye(3, dtype=bool)]) == pytest.approx(0.2)
     found = dx.solve(problem).certificate
-    assert found.value == pytest.approx(1.0811134176, abs=1e-7)
-    assert found.value < least - 0.1, "a report outside of D beats the printed bound"
+    assert found.value == pytest.approx(1.0, abs=1e-7)
+    assert found.value < least - 0.2, "a report outside of D beats the printed bound"
+    apart = np.block([[problem.space.distances, np.ones((3, 1))], [np.ones((1, 3)), np.zeros((1, 1))]])
+    assert all(apart[x, z] <= apart[x, y] + apart[y, z] for x, y, z in itertools.product(range(4), repeat=3))
     inside = dx.solve(problem.but(reports=dx.Reports.of(problem.space), loss="distance")).certificate
     assert inside.bound == pytest.approx(least, abs=1e-6)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from dxopt.spec import load
 from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best
 from tests.material.files import PROBLEMS
-from tests.material.notions import BITS3, NOTIONS, TWO, influenced, one_element
+from tests.material.notions import BITS3, NOTIONS, THREE, TWO, apart, changed, influenced, levenshtein, one_element
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -28,6 +30,134 @@ def test_notions(name: str) -> None:
         assert space.distances[x, other] == pytest.approx(expected), (first, second)
         if notion.symmetric:
             assert space.distances[other, x] == pytest.approx(expected), (second, first)
+
+
+def one_removed(x: tuple, other: tuple) -> bool:
+    return len(changed(x, other)) == 1 and None in (x[changed(x, other)[0]], other[changed(x, other)[0]])
+
+
+def one_changed(x: tuple, other: tuple) -> bool:
+    return len(changed(x, other)) == 1 and not one_removed(x, other)
+
+
+def one_attribute(x: tuple, other: tuple) -> bool:
+    return one_changed(x, other) and len(changed(*(record[changed(x, other)[0]] for record in (x, other)))) == 1
+
+
+def one_bit(x: tuple, other: tuple) -> bool:
+    if not one_attribute(x, other):
+        return False
+    first, second = (record[changed(x, other)[0]] for record in (x, other))
+    return (first[changed(first, second)[0]] ^ second[changed(first, second)[0]]).bit_count() == 1
+
+
+@pytest.mark.parametrize("absent", [False, True])
+@pytest.mark.parametrize(
+    ("relation", "steps"),
+    [("unbounded", one_removed), ("bounded", one_changed), ("attribute", one_attribute), ("bit", one_bit)],
+)
+def test_definition_20(relation: str, steps: Callable[[tuple, tuple], bool], absent: bool) -> None:
+    """Neighbours are at distance 1, and no others are: every pair of databases of two records of two attributes."""
+    one = dx.Universe.databases(itertools.product((0, 1), (0, 1, 2, 3)), 2, absent=absent)
+    if relation == "unbounded" and not absent:
+        one = dx.Universe.databases((5, 6, 7), 3, absent=True)
+    distances = dx.neighbours(one, relation).distances
+    expected = [[steps(x, other) for other in one.secrets] for x in one.secrets]  # pyright: ignore
+    assert np.array_equal(distances == 1, expected)
+    assert np.any(expected)
+
+
+SENSITIVE = {1, 2}
+AT = (0, 1, 2)
+OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, Any], bool]]] = {
+    "one_sided": (
+        THREE,
+        {"sensitive": SENSITIVE},
+        lambda x, other: len(changed(x, other)) == 1 and x[changed(x, other)[0]] in SENSITIVE,
+    ),
+    "free_lunch": (TWO, {}, lambda x, other: True),
+    "individual": (THREE, {"at": AT}, lambda x, other: AT in (x, other) and len(changed(x, other)) == 1),
+    "node": (
+        dx.Universe.graphs(4),
+        {},
+        lambda x, other: any(all(node in edge for edge in x ^ other) for node in range(4)),
+    ),
+    "edge": (dx.Universe.graphs(4), {}, lambda x, other: len(x ^ other) == 1),
+    "group": (THREE, {"size": 2}, lambda x, other: len(changed(x, other)) <= 2),
+    "blowfish": (
+        THREE.where(lambda database: sum(database) != 3),
+        {"policy": [(0, 1), (1, 2)]},
+        lambda x, other: len(changed(x, other)) == 1 and apart(x, other) == 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("relation", OTHER_DEFINITIONS)
+def test_neighbours_are_those_of_the_definition(relation: str) -> None:
+    """Definitions 21, 23, 24 and 26, groups, nodes and edges: for every pair of secrets."""
+    one, parameters, steps = OTHER_DEFINITIONS[relation]
+    distances = dx.neighbours(one, relation, **parameters).distances
+    expected = np.array([[x != other and steps(x, other) for other in one.secrets] for x in one.secrets])
+    assert np.array_equal(distances == 1, expected)
+    assert expected.any()
+
+
+@pytest.mark.parametrize("relation", ["generic", "generic_one_way"])
+@pytest.mark.parametrize("seed", range(4))
+def test_definition_25(relation: str, seed: int) -> None:
+    """Any relation, symmetric or not: K is private if and only if its ratios are at most e^ε on all pairs of it."""
+    rng = np.random.default_rng(seed)
+    drawn = (rng.random((9, 9)) < 0.2) & ~np.eye(9, dtype=bool)
+    space = dx.neighbours(TWO, relation, holds=lambda x, other: bool(drawn[TWO.places[x], TWO.places[other]]))
+    pairs = drawn if relation == "generic_one_way" else drawn | drawn.T
+    assert np.array_equal(space.distances == 1, pairs)
+    rows = rng.dirichlet(np.full(3, 4.0), 9)
+    least = max(np.log(rows[x] / rows[other]).max() for x, other in np.argwhere(pairs))
+    mechanism = dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abc")))
+    assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(least, rel=1e-12)
+
+
+def test_words_at_a_hamming_or_levenshtein_distance() -> None:
+    """Word and substitution-word privacy, and sequences of requests: neighbours are at most so far apart."""
+    words = dx.Universe.words("ab", 3, shortest=0)
+
+    def hamming(x: tuple, other: tuple) -> float:
+        return sum(a != b for a, b in zip(x, other, strict=True)) if len(x) == len(other) else math.inf
+
+    for relation, distance in (("substitution", hamming), ("edit", levenshtein)):
+        apart = np.array([[distance(x, other) for other in words.secrets] for x in words.secrets])  # pyright: ignore
+        space = dx.neighbours(words, relation)
+        assert np.array_equal(space.distances, apart)
+        for limit in (1, 2, 3):
+            within = dx.neighbours(
+                words, "generic", holds=lambda x, other, limit=limit, distance=distance: distance(x, other) <= limit
+            )
+            assert np.array_equal(within.distances, np.ceil(apart / limit))
+            assert np.array_equal(within.distances == 1, (apart > 0) & (apart <= limit))
+
+
+@pytest.mark.parametrize("name", ["sum", "maximum", "first"])
+def test_sensitivity_induced_privacy_is_that_of_the_answers(name: str) -> None:
+    """Neighbours have answers within a threshold: H∘f is as private for them as H is on the answers they induce."""
+    threshold = 1
+    query = {
+        "sum": lambda: dx.queries.total(TWO),
+        "maximum": lambda: dx.queries.percentile(TWO, 100),
+        "first": lambda: dx.queries.Query.of(TWO, lambda x: x[0]),
+    }[name]()
+    given = [float(query.answers[place]) for place in query.index]
+    apart = np.abs(np.subtract.outer(given, given))
+    space = dx.neighbours(TWO, "generic", holds=lambda x, y: apart[TWO.places[x], TWO.places[y]] <= threshold)
+    assert np.array_equal(space.distances == 1, (apart <= threshold) & ~np.eye(len(TWO), dtype=bool))
+    answers = query.induced(space)
+    assert np.array_equal(answers.distances, np.abs(np.subtract.outer(query.answers, query.answers)))
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        rows = rng.dirichlet(np.full(3, 4.0), len(answers))
+        reports = dx.Reports(tuple("abc"))
+        alone = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(answers, rows, reports))
+        lifted = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, rows[query.index], reports))
+        assert alone == pytest.approx(lifted, rel=1e-12)
 
 
 ABSENT = dx.Universe.databases((0, 1, 2), 2, absent=True)

@@ -15,6 +15,9 @@ from tests.judges.exact import violations
 from tests.judges.systems import solved
 from tests.material.regions import BIPARTITE, STAR, phi, space
 
+TRIANGLE = np.array([[0, 0], [1, 0], [0.5, math.sqrt(3) / 2]])
+"""Where the priors that are sure of one of three answers are drawn."""
+
 
 def test_the_triangles_of_figure_2() -> None:
     """Each region is drawn with its corner priors as corners, at 0.7 and at 1.6, and contains the uniform prior."""
@@ -23,13 +26,14 @@ def test_the_triangles_of_figure_2() -> None:
         shapes = [patch.get_xy()[:3] for patch in axes.patches]  # pyright: ignore
         assert len(shapes) == len(regions.LEVELS) == 2
         for shape, level in zip(shapes, regions.LEVELS, strict=True):
-            assert shape == pytest.approx(regions.corners(one, level) @ regions.TRIANGLE)
+            region = dx.regularity.region(one, level)
+            assert shape == pytest.approx(region.corners @ TRIANGLE)
             p = math.exp(-level)
             sides = 1 + p + p * p, 1 + 2 * p
             line = (1 - p * p) ** 2 / (sides[0] ** 2 * sides[1])
             circle = ((1 - p) / (1 + 2 * p)) ** 2
             expected = line if one.distances.max() == 2 else circle
-            assert regions.share(one, level) == pytest.approx(expected, rel=1e-12)
+            assert region.volume == pytest.approx(expected, rel=1e-12)
             assert dx.regularity.verdict(dx.Prior.uniform(one), one, level).status == "regular"
 
 
@@ -40,7 +44,7 @@ def test_the_polytopes_of_figure_3() -> None:
     for axes, distance in zip(drawn.axes, regions.DISTANCES, strict=True):
         (points,) = [one for one in axes.collections if hasattr(one, "_offsets3d")]
         at = np.array(points._offsets3d).T  # pyright: ignore
-        assert at == pytest.approx(regions.corners(settings.record(), distance)[:, :3])
+        assert at == pytest.approx(dx.regularity.region(settings.record(), distance).corners[:, :3])
 
 
 def test_figure_4_a_specific_prior_has_the_better_bound_at_every_level() -> None:

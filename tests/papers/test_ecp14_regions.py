@@ -182,10 +182,11 @@ def test_the_region_tends_to_all_priors() -> None:
     far = dx.MetricSpace.from_distances([[0, 1, 2.5], [1, 0, 2], [2.5, 2, 0]])
     for one in (space(STAR), space(BIPARTITE), space(SEVEN), dx.grid((3, 3)), far):
         size = len(one)
-        rest = [1 - regions.corners(one, level).diagonal().min() for level in (2.0, 4.0, 8.0, 16.0)]
+        found = [dx.regularity.region(one, level) for level in (2.0, 4.0, 8.0, 16.0)]
+        rest = [1 - region.corners.diagonal().min() for region in found]
         assert rest == sorted(rest, reverse=True)
         assert rest[-1] < size * math.exp(-16)
-        assert 1 - regions.share(one, 16.0) < 2 * size * size * math.exp(-16)
+        assert 1 - found[-1].volume < 2 * size * size * math.exp(-16)
         rng = np.random.default_rng(size)
         for _ in range(3):
             prior = dx.Prior.from_weights(one, rng.dirichlet(np.full(size, 0.5)) + 1e-4)
@@ -197,11 +198,11 @@ def test_four_answers_have_regions_that_grow() -> None:
     four = [(a, b) for a, b in itertools.combinations(range(4), 2)]
     for lower, higher in itertools.pairwise(POWERS):
         assert all(regular(four, higher, corner) for corner in phi(four, lower))
-    for distance in regions.DISTANCES:
+    found = {distance: dx.regularity.region(settings.record(), distance) for distance in regions.DISTANCES}
+    for distance, region in found.items():
         p = math.exp(-distance)
-        corners = regions.corners(settings.record(), distance)
-        assert corners == pytest.approx((np.full((4, 4), p) + (1 - p) * np.eye(4)) / (1 + 3 * p))
-        assert regions.share(settings.record(), distance) == pytest.approx(((1 - p) / (1 + 3 * p)) ** 3)
-    shares = [regions.share(settings.record(), distance) for distance in regions.DISTANCES]
+        assert region.corners == pytest.approx((np.full((4, 4), p) + (1 - p) * np.eye(4)) / (1 + 3 * p))
+        assert region.volume == pytest.approx(((1 - p) / (1 + 3 * p)) ** 3)
+    shares = [region.volume for region in found.values()]
     assert shares == sorted(shares)
     assert len(regions.DISTANCES) == len(set(shares)) == 4

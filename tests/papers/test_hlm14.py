@@ -184,3 +184,53 @@ def test_lemma_4_needs_two_points() -> None:
     assert dx.evaluate.worst_loss(dx.Mechanism.from_matrix(dx.line(1), [[1.0]]), "distance") == 0
     for delta in (0.0, 0.9, 0.999):
         assert s.error_bounds(dx.line(2), epsilon=3.0, delta=delta).best > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_the_trivial_algebra_everything_is_private(seed: int) -> None:
+    """§1.1: where only ∅ and the whole space are events, any mechanism is private; more events tell secrets apart."""
+    space = THREE.space("hamming")
+    matrix = np.eye(9) if seed == 0 else sanitised(THREE, seed).matrix
+    mechanism = dx.Mechanism.from_matrix(space, matrix)
+    trivial = mechanism.remap(np.zeros(9, dtype=int), dx.Reports(("anything",)))
+    assert dx.evaluate.smallest_epsilon(trivial) <= 1e-13
+    assert excess(trivial.matrix, 0.0, np.argwhere(space.distances > 0)) <= 1e-12
+    some = mechanism.remap(np.minimum(np.arange(9), 1), dx.Reports(("first", "others")))
+    assert dx.evaluate.smallest_epsilon(some) > 0.1
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.3])
+@pytest.mark.parametrize("seed", range(4))
+def test_theorem_6_and_lemma_4_wherever_reports_are(seed: int, delta: float) -> None:
+    """For reports anywhere in U: 𝓔 > 0, and at least (1 - δ) diam(D)/(2(1 + e^ε)), and twice as much."""
+    rng = np.random.default_rng(seed)
+    places, others = rng.normal(size=(2 + seed % 3, 2)), rng.normal(size=(4, 2)) / 2
+    space, epsilon = dx.MetricSpace.from_points(places), (0.2, 1.0, 2.5)[seed % 3]
+    loss = np.linalg.norm(places[:, None] - np.vstack([places, others])[None], axis=2)
+    alike = dx.MetricSpace.from_points(range(len(places)), "discrete")
+    problem = dx.Problem(alike, epsilon=epsilon, delta=delta, loss=loss, objective="worst_loss")
+    least = dx.solve(problem).certificate.bound
+    printed = (1 - delta) * space.distances.max() / (2 * (1 + math.exp(epsilon)))
+    assert least > 0
+    assert least >= 2 * printed * (1 - 1e-7)
+    bounds = s.error_bounds(space, epsilon=epsilon, delta=delta, budget="uniform", reports=dx.Reports(tuple("ab")))
+    assert printed <= bounds.best * (1 + 1e-12) <= least * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_unions_of_products_are_made_disjoint(seed: int) -> None:
+    """Lemmas 1 and 2: ∪ A_i × B_i is the union of Ã_I × B̃_I with disjoint B̃_I, and of such with disjoint Ã."""
+    rng, count = np.random.default_rng(seed), 2 + seed % 3
+    first, second = ([{*rng.choice(5, rng.integers(1, 4))} for _ in range(count)] for _ in range(2))
+    union = {pair for a, b in zip(first, second, strict=True) for pair in itertools.product(a, b)}
+    for unite, meet, swapped in ((first, second, False), (second, first, True)):
+        parts = []
+        for size in range(1, count + 1):
+            for some in itertools.combinations(range(count), size):
+                others = set().union(*(meet[i] for i in range(count) if i not in some))
+                parts.append(
+                    (set().union(*(unite[i] for i in some)), set.intersection(*(meet[i] for i in some)) - others)
+                )
+        assert all(not (b & other) for (_, b), (_, other) in itertools.combinations(parts, 2))
+        made = {pair for a, b in parts for pair in itertools.product(a, b)}
+        assert made == ({pair[::-1] for pair in union} if swapped else union)
