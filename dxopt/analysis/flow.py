@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dxopt.analysis.arguments import channel_of, matching, require_same_secrets
+from dxopt.analysis.arguments import channel_of, require_same_secrets
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.loss import Loss, LossLike
-from dxopt.model.prior import PriorLike
+from dxopt.model.prior import Prior, PriorLike
 from dxopt.model.sampling import Sampler, required_mechanism
 from dxopt.numerics.coerce import as_numbers
 from dxopt.runtime.display import Shown
@@ -125,7 +125,7 @@ def hyper(mechanism: Sampler, prior: PriorLike) -> Hyper:
     [[0.333, 0.333, 0.333]]
     """
     required_mechanism(mechanism)
-    probabilities = matching(mechanism, prior)
+    probabilities = Prior.of(prior, mechanism.space).probabilities
     joint = probabilities[:, None] * channel_of(mechanism)
     likely = joint.sum(axis=0)
     reports = np.flatnonzero(likely > 0)
@@ -198,7 +198,7 @@ def pointwise_maximal_leakage(mechanism: Sampler, prior: PriorLike) -> Array:
     [0.234, 1.214, 2.029]
     """
     required_mechanism(mechanism)
-    probabilities, channel = matching(mechanism, prior), channel_of(mechanism)
+    probabilities, channel = Prior.of(prior, mechanism.space).probabilities, channel_of(mechanism)
     likely = probabilities @ channel
     most = channel[probabilities > 0].max(axis=0)
     made = likely > 0

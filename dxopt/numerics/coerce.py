@@ -174,7 +174,8 @@ def as_distributions(
     if len(bad):
         wrong = f"entry {bad[0].tolist()} is {array[tuple(bad[0])]:g}"
         raise SpecError(field, wrong, mend if array.min() >= -DUST else "give probabilities")
-    sums = np.atleast_1d(array.sum(axis=-1))
+    with np.errstate(over="ignore"):
+        sums = np.atleast_1d(array.sum(axis=-1))
     row = int(np.abs(sums - 1).argmax())
     if abs(sums[row] - 1) > SUM:
         raise SpecError(field, f"row {row} sums to {sums[row]:.12g}, not to 1", "divide each row by its sum")

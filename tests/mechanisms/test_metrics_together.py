@@ -103,7 +103,7 @@ def test_they_compose_for_the_sum_or_for_a_metric_that_is_given() -> None:
         ),
         lambda: dx.compose([_mechanisms(1)[0], dx.Mechanism.from_matrix(_space(2), np.eye(4))]),
         lambda: dx.compose(_mechanisms(1), space=dx.line(4)),
-        lambda: dx.compose(_mechanisms(1), space="x"),
+        lambda: dx.compose(_mechanisms(1), space="x"),  # pyright: ignore[reportArgumentType]
     ],
 )
 def test_what_has_no_metric_in_common_is_refused(call) -> None:

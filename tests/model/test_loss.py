@@ -149,6 +149,7 @@ def test_a_named_loss_of_another_space_is_a_matrix(name: str, tmp_path: Path) ->
     # guesses of an adversary as well; the same distances again are no other space
     error = dx.AdversaryError(5.0, dx.Loss.of(name, town))
     assert dx.solve(problem.but(objective=error, epsilon=None)).value > 0
+    assert town.points is not None
     again = dx.MetricSpace.from_points(town.points, unit="km")
     assert dx.Problem(again, epsilon=1.0, prior="uniform", loss=dx.Loss.of(name, town)).loss.by_distance
 

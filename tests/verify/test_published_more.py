@@ -190,7 +190,7 @@ def test_what_stands_beside_reports_in_all_rows(name: str, ending: str, prior: b
         frame.to_csv(data, index=False)
     elif ending == "parquet":
         frame.to_parquet(data)
-    where = {} if ending == "geojson" else {"lat": "lat", "lon": "lon"}
+    where: dict[str, Any] = {} if ending == "geojson" else {"lat": "lat", "lon": "lon"}
     dx.apply(town(), data, output, **where, columns=dx.Columns(keep=["person"]))
     if ending == "parquet" and change is not None:
         read = pq.read_table(output)

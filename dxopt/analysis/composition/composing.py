@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dxopt.analysis.arguments import channel_of, exact_rows, in_levels, require_same_secrets
-from dxopt.analysis.composition.distributions import LossDistribution, largest_finite_loss, sum_losses
+from dxopt.analysis.composition.distributions import (
+    LossDistribution,
+    largest_finite_loss,
+    level_bracket,
+    sum_losses,
+)
 from dxopt.analysis.composition.many_pairs import LOSS_ERROR, ManyPairs
 from dxopt.errors import SpecError, UnsupportedError
 from dxopt.model.privacy import ShownLevels, checked_delta, checked_level
@@ -110,13 +115,10 @@ _LONG = 2e9
 """Quotients from which on progress is shown at once."""
 _CLOSER = 1 / 16
 """Share of `accuracy` to which bounds are brought where that costs little."""
-_STEPS = 200
 _NEAREST = 2.0**-1000
 """Smaller distances, and 0, count as this one in a quotient."""
 _MOST_LEVEL = 1e300
 """Levels from here on count as infinite."""
-_CLOSE = 1e-9
-"""Two levels that differ by this part at most are near enough."""
 Bounds = tuple[float, float]
 Pair = tuple[int, int]
 
@@ -329,7 +331,7 @@ class _Level:
 
     def bounds(self, place: int, above: LossDistribution, below: LossDistribution) -> Bounds:
         distance = float(self.distances[place])
-        return _level_bracket(below, self.delta, distance)[0], _level_bracket(above, self.delta, distance)[1]
+        return level_bracket(below, self.delta, distance)[0], level_bracket(above, self.delta, distance)[1]
 
 
 def _first_largest(values: Array) -> int:
@@ -489,32 +491,6 @@ class _Search:
             if above[place] > target and (best is None or above[place] > best[0] * (1 + _ROUNDING)):
                 best = float(above[place]), int(some[place])
         return None if best is None else best[1]
-
-
-def _level_bracket(losses: LossDistribution, delta: float, distance: float) -> Bounds:
-    """Bracket the least ε at which the losses exceed no more than δ, per unit of distance.
-
-    Return two levels near each other: δ is exceeded at the first, and not at the second. Both are 0 where it is never
-    exceeded, and infinite where it always is.
-    """
-    if losses.delta(0.0) <= delta:
-        return 0.0, 0.0
-    # The masses end at the largest loss: no more than what is infinite is left there.
-    end = max((losses.start + len(losses.masses)) * losses.step, 0.0)
-    high = min(losses.most, end + 1) if losses.side == "above" else end + 1
-    if distance == 0 or losses.delta(high) > delta:
-        return math.inf, math.inf
-    low = 0.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        if not low < middle < high or high - low <= _CLOSE * high:
-            break
-        if losses.delta(middle) <= delta:
-            high = middle
-        else:
-            low = middle
-    # Divided by the distance, away from each other by more than rounding: ε·d is not below `high`.
-    return low / distance * (1 - 2.0**-51), high / distance * (1 + 2.0**-51)
 
 
 def compose(

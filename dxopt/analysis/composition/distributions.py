@@ -180,3 +180,34 @@ def sum_losses(
     """Return the sum of independent losses, `counts` times that of each pair of rows."""
     parts = (loss_distribution(*pair, step, side).power(count) for pair, count in zip(rows, counts, strict=True))
     return reduce(LossDistribution.then, parts)
+
+
+_STEPS = 200
+_CLOSE = 1e-9
+"""Two levels that differ by this part at most are near enough."""
+
+
+def level_bracket(losses: LossDistribution, delta: float, distance: float) -> tuple[float, float]:
+    """Bracket the least ε at which the losses exceed no more than δ, per unit of distance.
+
+    Return two levels near each other: δ is exceeded at the first, and not at the second. Both are 0 where it is never
+    exceeded, and infinite where it always is.
+    """
+    if losses.delta(0.0) <= delta:
+        return 0.0, 0.0
+    # The masses end at the largest loss: no more than what is infinite is left there.
+    end = max((losses.start + len(losses.masses)) * losses.step, 0.0)
+    high = min(losses.most, end + 1) if losses.side == "above" else end + 1
+    if distance == 0 or losses.delta(high) > delta:
+        return math.inf, math.inf
+    low = 0.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if not low < middle < high or high - low <= _CLOSE * high:
+            break
+        if losses.delta(middle) <= delta:
+            high = middle
+        else:
+            low = middle
+    # Divided by the distance, away from each other by more than rounding: ε·d is not below `high`.
+    return low / distance * (1 - 2.0**-51), high / distance * (1 + 2.0**-51)

@@ -10,6 +10,7 @@ import numpy as np
 
 from dxopt.analysis.regularity.regions import Region, region
 from dxopt.errors import UnsupportedError
+from dxopt.numerics.coerce import as_list
 from dxopt.numerics.number_syntax import Written, level_text
 from dxopt.results.figures import plots
 from dxopt.results.figures.plots import saved_if_asked
@@ -53,7 +54,8 @@ def draw_region(
     ['ε = 0.7: 9.4% of all priors', 'ε = 1.6: 42.4% of all priors', 'uniform prior']
     """
     required_space(space)
-    levels = [epsilons] if isinstance(epsilons, str | int | float) else [*epsilons]
+    one = isinstance(epsilons, str | int | float)
+    levels = [epsilons] if one else as_list(epsilons, "epsilons", "give a level, or a list of them")
     with plots.style():
         figure = plots.blank(5.6, 5.2)
         draw_regions_on(figure.subplots(), [region(space, level) for level in levels])

@@ -10,6 +10,8 @@ import itertools
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any
 
+from dxopt.errors import SpecError, required
+from dxopt.numerics.coerce import NONNEGATIVE, as_list, as_number, checked_count
 from dxopt.spaces.universes import Universe, required_universe
 
 __all__ = [
@@ -48,7 +50,9 @@ def within(limit: float, distance: Callable[[Any, Any], float]) -> Predicate:
     >>> print(near((0, 3), (1, 2)), near((0, 3), (2, 3)))  # pixels
     True False
     """
-    return lambda x, other: distance(x, other) <= limit
+    _require_function("distance", distance)
+    most = _as_limit(limit)
+    return lambda x, other: distance(x, other) <= most
 
 
 def weighted(limit: float) -> Predicate:
@@ -60,7 +64,8 @@ def weighted(limit: float) -> Predicate:
     >>> print(dx.notions.weighted(1)((0.0, 0.5), (0.25, 0.0)), dx.notions.weighted(1)((0.0, 0.5), (0.5, 0.0)))
     True False
     """
-    return lambda x, other: sum(abs(a - b) for a, b in zip(x, other, strict=True)) < limit
+    most = _as_limit(limit)
+    return lambda x, other: sum(abs(a - b) for a, b in zip(x, other, strict=True)) < most
 
 
 def query_within(query: Callable[[Any], float], limit: float) -> Predicate:
@@ -72,7 +77,9 @@ def query_within(query: Callable[[Any], float], limit: float) -> Predicate:
     >>> print(dx.notions.query_within(max, 1)((0, 2), (1, 1)), dx.notions.query_within(max, 1)((0, 2), (0, 0)))
     True False
     """
-    return lambda x, other: abs(query(x) - query(other)) <= limit
+    _require_function("query", query)
+    most = _as_limit(limit)
+    return lambda x, other: abs(query(x) - query(other)) <= most
 
 
 def substitutions_within(most: int) -> Predicate:
@@ -84,6 +91,7 @@ def substitutions_within(most: int) -> Predicate:
     >>> print(dx.notions.substitutions_within(2)("abba", "baba"), dx.notions.substitutions_within(2)("abba", "baab"))
     True False
     """
+    most = checked_count("most", most)
     return lambda x, other: len(_changed(x, other)) <= most
 
 
@@ -96,6 +104,7 @@ def words_within(most: int) -> Predicate:
     >>> print(dx.notions.words_within(2)("kitten", "sitting"), dx.notions.words_within(3)("kitten", "sitting"))
     False True
     """
+    most = checked_count("most", most)
     return lambda x, other: _edits(x, other) <= most
 
 
@@ -135,6 +144,7 @@ def sensitive(is_sensitive: Callable[[Any, int], bool]) -> Predicate:
     >>> print(crowded((0, 0, 5), (0, 1, 5)), crowded((0, 0, 5), (0, 0, 0)))
     True False
     """
+    _require_function("is_sensitive", is_sensitive)
     return lambda x, other: any(is_sensitive(x, place) for place in _only(_changed(x, other)))
 
 
@@ -148,6 +158,7 @@ def anomaly_restricted(is_outlier: Callable[[Any], bool]) -> Predicate:
     >>> print(but_nine((0, 9), (1, 9)), but_nine((0, 9), (0, 1)))
     True False
     """
+    _require_function("is_outlier", is_outlier)
     return lambda x, other: any(
         not is_outlier(x[place]) and not is_outlier(other[place]) for place in _only(_changed(x, other))
     )
@@ -163,7 +174,8 @@ def individual_record(database: Sequence[Any], record: int) -> Predicate:
     >>> print(mine((1, 1), (0, 1)), mine((1, 1), (1, 0)), mine((0, 1), (2, 1)))
     True False False
     """
-    real = tuple(database)
+    real = tuple(as_list(database, "database", "give a tuple of records"))
+    record = checked_count("record", record, 0, len(real) - 1)
     return lambda x, other: real in (tuple(x), tuple(other)) and _changed(x, other) == [record]
 
 
@@ -219,6 +231,7 @@ def k_edges(most: int) -> Predicate:
     >>> print(dx.notions.k_edges(2)(frozenset(), frozenset({(0, 1), (2, 3)})))
     True
     """
+    most = checked_count("most", most)
     return lambda x, other: len(x ^ other) <= most
 
 
@@ -232,7 +245,7 @@ def protected(nodes: Iterable[int]) -> Predicate:
     >>> print(some(frozenset(), frozenset({(0, 2), (0, 3)})), some(frozenset(), frozenset({(2, 3)})))
     True False
     """
-    some = tuple(nodes)
+    some = tuple(as_list(nodes, "nodes", "give the protected nodes"))
     return lambda x, other: any(all(node in edge for edge in x ^ other) for node in some)
 
 
@@ -251,6 +264,9 @@ def decentralised(view: int | None = None) -> Predicate:
     >>> print(dx.notions.decentralised()(frozenset(), far), dx.notions.decentralised(0)(far, far - {(2, 3)}))
     False False
     """
+
+    if view is not None:
+        view = checked_count("view", view, 0)
 
     def near(node: int, edges: Collection[tuple[int, int]]) -> set[int]:
         return {node, *itertools.chain(*(edge for edge in edges if node in edge))}
@@ -273,7 +289,10 @@ def edge_labelled(labels: Collection[Hashable]) -> Predicate:
     >>> print(dx.notions.edge_labelled({1})(((0, 1), ()), ((0,), ())), dx.notions.edge_labelled({1})(((0,),), ((),)))
     True False
     """
-    some = {*labels}
+    try:
+        some = {*as_list(labels, "labels", "give the protected labels")}
+    except TypeError:
+        raise SpecError("labels", "cannot all be told apart", "give texts, numbers or tuples") from None
     return lambda x, other: any({*x[place]} ^ {*other[place]} <= some for place in _only(_changed(x, other)))
 
 
@@ -287,6 +306,7 @@ def refinement(transformation: Callable[[Any], Any]) -> Predicate:
     >>> print(turned((1, 0, 0), (0, 0, 1)), turned((1, 0, 0), (1, 1, 0)))
     True False
     """
+    _require_function("transformation", transformation)
     return lambda x, other: transformation(x) == other
 
 
@@ -300,6 +320,9 @@ def phenotypic(phenotype: Callable[[Any], Any], genotype: Callable[[Any], Any]) 
     >>> print(ill((("aa", "well"),), (("aa", "ill"),)), ill((("aa", "well"),), (("ab", "ill"),)))
     True False
     """
+
+    _require_function("phenotype", phenotype)
+    _require_function("genotype", genotype)
 
     def holds(x: Any, other: Any) -> bool:
         same = all(genotype(a) == genotype(b) for a, b in zip(x, other, strict=True))
@@ -325,9 +348,12 @@ def distance_based(distance: Callable[[int, int], float], limit: float) -> Predi
     True False
     """
 
+    _require_function("distance", distance)
+    most = _as_limit(limit)
+
     def holds(x: Any, other: Any) -> bool:
         pairs = (itertools.combinations(_changed(x[u], other[u]), 2) for u in _only(_changed(x, other)))
-        return len(_changed(x, other)) == 1 and all(distance(*pair) <= limit for some in pairs for pair in some)
+        return len(_changed(x, other)) == 1 and all(distance(*pair) <= most for some in pairs for pair in some)
 
     return holds
 
@@ -354,6 +380,14 @@ def induced(universe: Universe) -> Predicate:
         return third not in (x, other) and all(c in (a, b) for a, b, c in zip(x, other, third, strict=True))
 
     return lambda x, other: not any(between(third, x, other) for third in universe.secrets)
+
+
+def _require_function(field: str, given: Any) -> None:
+    required(field, given, Callable, "give a function")
+
+
+def _as_limit(limit: Any) -> float:
+    return as_number(limit, "limit", *NONNEGATIVE)
 
 
 def _changed(x: Sequence[Any], other: Sequence[Any]) -> list[int]:

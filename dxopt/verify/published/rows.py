@@ -202,10 +202,9 @@ def _read_geojson(file: Path, made: Sequence[str]) -> Rows:
     before: dict[str, set[str]] = {}
     first: list[str] | None = None
     for feature in _features(file):
-        for name, later in pairwise([*feature, None]):
-            before.setdefault(name, set())
-            if later is not None:
-                before.setdefault(later, set()).add(name)
+        before |= {name: set() for name in feature if name not in before}
+        for name, later in pairwise(feature):
+            before[later].add(name)
         require_few(before)
         own = [name for name in feature if name in made]
         first = own if first is None else first

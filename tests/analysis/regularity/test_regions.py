@@ -112,8 +112,7 @@ def test_regions_of_three_are_drawn(tmp_path: Path) -> None:
     assert (tmp_path / "region.png").stat().st_size > 1000
     named = figure.axes[0].get_legend_handles_labels()[1]
     assert len(named) == 3
-    filled = [patch for patch in figure.axes[0].patches if patch.get_facecolor()[3] < 1]
-    assert len(filled) == 2
+    assert len(figure.axes[0].patches) == 2
     with pytest.raises(dx.UnsupportedError) as caught:
         dx.draw_region(dx.line(4), 1.0)
     assert caught.value.field == "space"

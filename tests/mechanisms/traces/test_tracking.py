@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,10 +81,10 @@ def test_posteriors_are_sums_over_all_traces(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("known", ["past", "all"])
-def test_errors_are_sums_over_all_reports(seed: int, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_sums_over_all_reports(seed: int, known: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism, transition, start, losses = _case(seed)
     joint = _joint(seed)
-    found = dx.traces.tracking_error(mechanism, STEPS, transition, start, loss=losses, known=known)  # pyright: ignore[reportArgumentType]
+    found = dx.traces.tracking_error(mechanism, STEPS, transition, start, loss=losses, known=known)
     assert found.exact
     for time in range(STEPS):
         seen = (lambda reports, time=time: reports[: time + 1]) if known == "past" else (lambda reports: reports)
