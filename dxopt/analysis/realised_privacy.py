@@ -69,7 +69,7 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
     mechanism, pairs
         As for `smallest_delta`; it takes a few times n²·m operations.
     delta : float
-        From 0 to below 1.
+        From 0 to 1, at which every mechanism is private at 0.
 
     Raises
     ------
@@ -80,12 +80,13 @@ def smallest_epsilon(mechanism: Mechanism, delta: float = 0.0, *, pairs: str = "
     --------
     >>> import dxopt as dx
     >>> mechanism = dx.Mechanism.from_matrix(dx.line(2), [[0.75, 0.25], [0.25, 0.75]])
-    >>> print(round(dx.evaluate.smallest_epsilon(mechanism), 4))
-    1.0986
+    >>> print(round(dx.evaluate.smallest_epsilon(mechanism), 4), dx.evaluate.smallest_epsilon(mechanism, 1))
+    1.0986 0.0
     """
     required_mechanism(mechanism, Mechanism)
-    distances = mechanism.space.distances
-    return least_epsilon(mechanism.matrix, distances, checked_delta(delta), bound_pairs(distances, pairs))
+    distances, allowed = mechanism.space.distances, checked_delta(delta, one=True)
+    bound = bound_pairs(distances, pairs)
+    return 0.0 if allowed == 1 else least_epsilon(mechanism.matrix, distances, allowed, bound)
 
 
 def privacy_profile(mechanism: Mechanism, epsilons: ArrayLike, *, pairs: str = "all") -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dxopt.errors import SpecError
-from dxopt.numerics.coerce import BELOW_1, POSITIVE, as_number, as_written
+from dxopt.numerics.coerce import BELOW_1, POSITIVE, UP_TO_1, as_number, as_written
 from dxopt.numerics.number_syntax import Written, excluded_text, level_text
 from dxopt.runtime.display import Lines, Shown
 from dxopt.spaces.units import per
@@ -35,9 +35,9 @@ def level_to_prove(epsilon: float) -> float:
     return max(epsilon, LEAST)
 
 
-def checked_delta(delta: float) -> float:
-    """Return δ as a float; SpecError unless it is from 0 to below 1."""
-    return as_number(delta, "delta", *BELOW_1)
+def checked_delta(delta: float, *, one: bool = False) -> float:
+    """Return δ as a float; SpecError unless it is from 0 to below 1, or with `one`, at which all is private, to 1."""
+    return as_number(delta, "delta", *(UP_TO_1 if one else BELOW_1))
 
 
 class ShownLevels(Shown):

@@ -29,6 +29,7 @@ POSITIVE: Wanted = ("give a positive finite number", lambda number: 0 < number <
 NONNEGATIVE: Wanted = ("give a finite number of 0 or more", lambda number: 0 <= number < math.inf)
 SHARE: Wanted = ("give a number between 0 and 1", lambda number: 0 < number < 1)
 BELOW_1: Wanted = ("give a number from 0 to below 1", lambda number: 0 <= number < 1)
+UP_TO_1: Wanted = ("give a number from 0 to 1", lambda number: 0 <= number <= 1)
 FROM_0: Wanted = ("give a number of 0 or more", lambda number: number >= 0)
 DILATION: Wanted = ("give a dilation of 1 or more", lambda number: 1 <= number < math.inf)
 LARGEST_SUM = 1e150

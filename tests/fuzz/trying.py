@@ -151,9 +151,10 @@ def _refused(case: Case, error: dx.SpecError) -> Iterator[Find]:
 
 def _table(report: dx.Report) -> Iterator[Find]:
     """The integer table: row totals and privacy in integers."""
-    if report.why_no_table:
+    try:
+        table = report.table
+    except dx.UnsupportedError:
         return
-    table = report.table
     counts = table.counts.tolist()
     if any(sum(row) != table.total or min(row) < 0 for row in counts):
         yield Find("table", "rows do not sum to T")

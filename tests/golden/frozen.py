@@ -100,6 +100,14 @@ def mechanism(found: dx.Mechanism) -> dict[str, Any]:
     }
 
 
+def table_of(found: dx.Report) -> dict[str, Any] | None:
+    """Return what is kept of the table of a report; None where it has none."""
+    try:
+        return table(found.table)
+    except dx.UnsupportedError:
+        return None
+
+
 def table(found: dx.IntegerTable) -> dict[str, Any]:
     """Return the digest of the integers of a table; that of its file would have wording."""
     counts = hashlib.sha256(repr([int(count) for count in np.ravel(found.counts)]).encode()).hexdigest()[:16]
@@ -121,7 +129,7 @@ def report(found: dx.Report) -> dict[str, Any]:
         "claim": found.claim,
         "delivered": found.delivered,
         "mechanism": mechanism(found.mechanism),
-        "table": None if found.why_no_table else table(found.table),
+        "table": table_of(found),
         "worst_loss": None if found.off_prior.losses is None else float(found.off_prior.losses.max()),
         "evaluation": kept(dict(found.evaluation)),
         "held_out": [[one.loss, one.standard_error, one.worst] for one in found.held_out],

@@ -80,6 +80,7 @@ def error_bounds(
     epsilon : float
         Privacy level: per unit of distance, or of every pair.
     delta : float
+        From 0 to 1, at which nothing is asked for and the bounds are 0 (HLM14 Def 1).
     budget : {"metric", "uniform"}
         Whether two secrets are (εd, δ)- or (ε, δ)-indistinguishable. Those at infinite distance are not bound by the
         first.
@@ -102,7 +103,7 @@ def error_bounds(
     0.424 at least; 0.736
     """
     epsilon = checked_level(epsilon)
-    rest = 1 - checked_delta(delta)
+    rest = 1 - checked_delta(delta, one=True)
     required_choice("budget", budget, BUDGETS)
     required_space(space)
     if reports is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -167,7 +168,7 @@ def test_laplace_scale_as_printed() -> None:
     [
         (lambda: s.error_bounds(dx.line(3), epsilon=1.0, budget="each"), "^budget: "),
         (lambda: s.error_bounds(dx.line(3), epsilon=0.0), "^epsilon: "),
-        (lambda: s.error_bounds(dx.line(3), epsilon=1.0, delta=1.0), "^delta: "),
+        (lambda: s.error_bounds(dx.line(3), epsilon=1.0, delta=1.5), "^delta: "),
         (lambda: s.error_bounds(dx.MetricSpace.from_distances([[0, 1], [2, 0]]), epsilon=1.0), "^space: "),
         (lambda: s.laplace_scale(0.0, epsilon=1.0), "^diameter: "),
         (lambda: s.laplace_scale(np.inf, epsilon=1.0), "^diameter: "),
@@ -178,3 +179,17 @@ def test_laplace_scale_as_printed() -> None:
 def test_bad_input(make, message: str) -> None:
     with pytest.raises(dx.SpecError, match=message):
         make()
+
+
+def test_at_delta_1_everything_is_private() -> None:
+    """HLM14 Def 1 has δ up to 1."""
+    space = dx.line(3)
+    sure = dx.Mechanism.from_matrix(space, np.eye(3))
+    assert dx.evaluate.smallest_epsilon(sure, dx.evaluate.smallest_delta(sure, 0.5)) == 0.0
+    assert dx.evaluate.smallest_epsilon(sure, 0.999) == math.inf
+    found = dx.sanitisation.error_bounds(space, epsilon=1.0, delta=1)
+    assert (found.pair, found.packing) == (0.0, 0.0)
+    for delta in (1.0 + 1e-9, -0.1):
+        with pytest.raises(dx.SpecError) as caught:
+            dx.evaluate.smallest_epsilon(sure, delta)
+        assert caught.value.field == "delta"
