@@ -213,6 +213,7 @@ def test_the_best_for_answers_lifted_is_the_best_oblivious_one(name: str, metric
     losses = np.abs(np.subtract.outer(query.answers, query.answers))
     best = dx.solve(dx.Problem(answers, epsilon=1.0, prior=belief, loss=losses))
     lifted = dx.lift(query, best.mechanism, secrets)
+    assert np.array_equal(lifted.matrix, best.mechanism.matrix[query.index])
     loss = dx.lift_loss(query)
     value = dx.evaluate.expected_loss(lifted, prior, loss)
     nearest = np.full((len(answers), len(answers)), np.inf)

@@ -220,6 +220,7 @@ def test_the_stronger_metric_comes_for_free(name: str) -> None:
     query = q.QUERIES[name](NUMBERS)
     hamming, normalised = NUMBERS.space("hamming"), NUMBERS.space("normalised_manhattan")
     delta = q.sensitivity(query, hamming, query.space()).delta
+    assert q.sensitivity(query, normalised, query.space()).delta == pytest.approx(delta)
     geometric = dx.classic.geometric(query.space(), epsilon=0.9 / delta).matrix
     reports = dx.Reports(tuple(map(str, query.answers)))
     lifted_for_less = dx.Mechanism.from_matrix(normalised, geometric[query.index], reports)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -111,6 +112,12 @@ def test_traces() -> None:
     assert space.distances == pytest.approx(np.array([[0, 5, 5], [5, 0, 5], [5, 5, 0]]))
     with pytest.raises(dx.SpecError, match="length"):
         dx.MetricSpace.from_points(traces, OverTraces(3))
+    # of drawn traces the largest distance of places at one time, not their mean or sum
+    drawn = np.random.default_rng(1).uniform(-5, 5, (7, 3, 2))
+    found = dx.MetricSpace.from_points(drawn.reshape(7, 6), OverTraces(3)).distances
+    for one, other in itertools.product(range(7), repeat=2):
+        steps = [math.dist(a, b) for a, b in zip(drawn[one], drawn[other], strict=True)]
+        assert found[one, other] == pytest.approx(max(steps))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -89,6 +89,18 @@ def test_removal_against_hamming() -> None:
     assert (removal <= 2 * bounded).all()
     assert (removal == 2 * both).any()
     assert (both == removal).any()
+    # of every mechanism: at twice the level, which some need
+    rng, needed = np.random.default_rng(1), []
+    spaces = [dx.neighbours(ABSENT, name) for name in ("unbounded", "bounded")]
+    for _ in range(40):
+        matrix = rng.dirichlet(np.ones(3), len(ABSENT))
+        alone, changed = (
+            dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, matrix, dx.Reports(("a", "b", "c"))))
+            for space in spaces
+        )
+        assert changed <= 2 * alone * (1 + 1e-12)
+        needed.append(changed / alone)
+    assert max(needed) > 1
 
 
 @pytest.mark.parametrize("universe", [PRESENT, ABSENT, NOT_EMPTY], ids=["present", "absent", "not empty"])
