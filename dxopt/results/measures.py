@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dxopt.analysis import characterise, evaluate
-from dxopt.analysis.sanitisation import error_bounds, product_sanitisation
 from dxopt.model.mechanism import Mechanism
 from dxopt.model.problem import Problem
 
@@ -31,6 +30,8 @@ MEASURES: dict[str, Callable[[Mechanism, Problem], float]] = {
 
 def _error_bound(problem: Problem) -> float:
     """Bound from below the worst secret's expected distance, for any mechanism this private (HLM14 Thms 6, 7)."""
+    from dxopt.analysis.sanitisation import error_bounds
+
     return error_bounds(problem.space, epsilon=problem.epsilon, delta=problem.delta, reports=problem.reports).best
 
 
@@ -66,6 +67,8 @@ def learned(mechanism: Mechanism, problem: Problem, asked: Beliefs) -> dict[str,
 
 def of_records(mechanism: Mechanism, problem: Problem, records: int) -> dict[str, float]:
     """Return loss, ε and δ of publishing a database of n records, each perturbed by itself (HLM14 Thm 5)."""
+    from dxopt.analysis.sanitisation import product_sanitisation
+
     sanitisation = product_sanitisation(mechanism, records)
     return {
         f"expected loss of {records} records": sanitisation.expected_error(problem.prior, problem.loss),

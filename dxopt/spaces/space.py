@@ -328,7 +328,7 @@ class MetricSpace:
         ['(0, 0)', '(5, 1)', '(9, 9)'] [0, 0, 1, 1, 2]
         >>> prior = dx.Prior.from_weights(few, np.bincount(nearest, weights=[10, 20, 5, 5, 1]))
         """
-        from dxopt.spaces.thinning import farthest_first
+        from dxopt.numerics.farthest_first import farthest_first
 
         kept = checked_count("count", count, most=len(self))
         seeds, index, _ = farthest_first(self.distances, kept, kept, 0.0)

@@ -86,7 +86,7 @@ def fewer_instead(distances: NDArray[np.float64], reports: int, unit: str) -> st
     points = len(distances)
     if expected_seconds(points, reports) < _LONG:
         return ""
-    from dxopt.spaces.thinning import farthest_first
+    from dxopt.numerics.farthest_first import farthest_first
 
     few = bisect_right(range(1, points), _SHORT, key=lambda count: expected_seconds(count, min(reports, count)))
     _, _, radius = farthest_first(distances, few, few, 0.0)

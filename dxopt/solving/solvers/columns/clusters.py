@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dxopt.numerics.farthest_first import farthest_first
 from dxopt.solving.programs.program import ChannelProgram
-from dxopt.spaces.thinning import farthest_first
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Choose some points of a space that all others are close to."""
+"""Choose some points that all others are close to."""
 
 from __future__ import annotations
 
