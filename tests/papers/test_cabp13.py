@@ -85,6 +85,25 @@ def test_proposition_1(pair: tuple[str, str]) -> None:
     assert dx.evaluate.smallest_epsilon(weaker) > dx.evaluate.smallest_epsilon(private) * 1.05
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_proposition_1_of_drawn_metrics_and_mechanisms(seed: int) -> None:
+    """Proposition 1: each mechanism's least level for the smaller metric is one for the larger too."""
+    rng = np.random.default_rng(seed)
+    points, others = rng.uniform(0, 3, (2, 6, 2))
+    small = dx.MetricSpace.from_points(points)
+    apart = small.distances + rng.choice([0.0, 1.0]) * dx.MetricSpace.from_points(others, "discrete").distances
+    large = dx.MetricSpace.from_distances(
+        np.maximum(apart, dx.MetricSpace.from_points(points, "manhattan").distances)
+    )
+    pairs = np.argwhere(small.distances > 0)
+    for drawn in range(5):
+        private = noisy(small, drawn)
+        least = level(private.matrix, small.distances, pairs)
+        assert level(private.matrix, large.distances, pairs) <= least * (1 + 1e-12)
+        moved = dx.Mechanism.from_matrix(large, private.matrix, private.reports)
+        assert dx.certify(moved, large, least * (1 + 1e-9)).privacy is not None
+
+
 def test_removal_and_hamming_are_equivalent_up_to_a_factor_of_two() -> None:
     """After Prop 1: εd_h-privacy is εd_r-privacy, and εd_r-privacy is 2εd_h-privacy."""
     one = UNIVERSES["absent"]

@@ -221,11 +221,17 @@ def test_the_stronger_metric_comes_for_free(name: str) -> None:
     hamming, normalised = NUMBERS.space("hamming"), NUMBERS.space("normalised_manhattan")
     delta = q.sensitivity(query, hamming, query.space()).delta
     assert q.sensitivity(query, normalised, query.space()).delta == pytest.approx(delta)
-    geometric = dx.classic.geometric(query.space(), epsilon=0.9 / delta).matrix
-    reports = dx.Reports(tuple(map(str, query.answers)))
-    lifted_for_less = dx.Mechanism.from_matrix(normalised, geometric[query.index], reports)
-    assert dx.evaluate.smallest_epsilon(lifted_for_less) <= 0.9 * (1 + 1e-9)
+    geometric = dx.classic.geometric(query.space(), epsilon=0.9 / delta)
+    lifted = dx.lift(query, geometric, normalised)
+    assert lifted.matrix == pytest.approx(geometric.matrix[query.index])
+    assert lifted.privacy is not None
+    assert lifted.privacy.epsilon <= 0.9 * (1 + 1e-9)
+    assert (normalised.distances <= hamming.distances).all()
     assert (normalised.distances < hamming.distances).any()
+    by_normalised, by_hamming = (
+        level(lifted.matrix, space.distances, np.argwhere(space.distances > 0)) for space in (normalised, hamming)
+    )
+    assert by_hamming <= by_normalised * (1 + 1e-12) <= 0.9 * (1 + 1e-9)
 
 
 def test_usefulness_of_laplace_noise() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import dxopt as dx
 from problems.ecp14 import graphs, leakage, regions, settings, statements, table, utilities
+from tests.judges.brute_force import remapped, truncated_geometric
 from tests.judges.exact import infinite_leakage, row_sum_errors, violations
 
 # thresholds found by bisection on dense solves, apart from dxopt
@@ -48,7 +49,11 @@ def test_printed_thresholds_take_negative_entries_for_zero(
 
 
 def test_thresholds_with_a_proof() -> None:
-    for found, value in ((utilities.locations_threshold(), LOCATIONS), (utilities.counts_threshold(), COUNTS)):
+    for found, value in (
+        (utilities.sum_threshold(), SUM),
+        (utilities.counts_threshold(), COUNTS),
+        (utilities.locations_threshold(), LOCATIONS),
+    ):
         assert found.proven
         assert found.value == pytest.approx(value, abs=2e-6)
     assert regular_from(settings.sum_query(50, 3), 0.553122)
@@ -146,6 +151,16 @@ def test_geometric_mechanisms_are_those_that_are_private_for_the_query() -> None
     ):
         known = dx.evaluate.utility(dx.classic.geometric(space, epsilon=1.1), uniform(space))
         assert fast == pytest.approx(known, abs=1e-8)
+
+
+def test_the_geometric_curve_of_two_counts_is_two_independent_mechanisms() -> None:
+    """Figure 6(b): each count by the truncated geometric mechanism at ε/2, with the remap that is best."""
+    for epsilon, people in ((0.6, 3), (1.1, 4), (1.3, 6)):
+        one = truncated_geometric(range(people + 1), epsilon / 2)
+        both = np.kron(one, one)
+        binary = 1 - np.eye(len(both))
+        known = 1 - remapped(both, np.full(len(both), 1 / len(both)), binary)
+        assert utilities.geometric_counts(epsilon, people) == pytest.approx(known, abs=1e-8)
 
 
 def test_rows_without_thresholds() -> None:

@@ -39,6 +39,17 @@ def test_by_hand(name: str) -> None:
     assert space.metric.name == name
 
 
+def test_numerical_distance() -> None:
+    """CABP13 §2: on the reals d_1, d_2 and d_∞ are all |x - x'|."""
+    numbers = np.random.default_rng(2).uniform(-9, 9, 12)
+    apart = np.abs(np.subtract.outer(numbers, numbers))
+    for name in ("manhattan", "euclidean", "chebyshev"):
+        assert dx.MetricSpace.from_points(numbers[:, None], name).distances == pytest.approx(apart)
+    steps = 0.5 * np.abs(np.subtract.outer(range(5), range(5)))
+    assert dx.line(5, step=0.5).distances == pytest.approx(steps)
+    assert dx.grid((5, 1), metric="manhattan").distances == pytest.approx(2 * steps)
+
+
 def test_every_registered_metric_is_tested() -> None:
     assert set(METRICS) == {*BY_HAND, *METRICS_ON_EARTH}
 
