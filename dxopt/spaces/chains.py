@@ -14,11 +14,12 @@ EQUAL = 1e-9  # distances that differ by no more than this, relative, count as e
 class TightChains:
     """Tight chains between points.
 
-    `missing` `(k, 2)` are the pairs at a finite distance above 0 that no chain joins; `_before` `(n, n)` has for each
-    pair the point before the second one on a shortest chain from the first.
+    `missing` `(k, 2)` are the pairs at a finite distance above 0 that no tight chain joins; `_before` `(n, n)` has for
+    each pair the point before the second one on a shortest chain from the first, and `_tight` whether that is tight.
     """
 
     missing: NDArray[np.int64]
+    _tight: NDArray[np.bool_]
     _before: NDArray[np.int32]
 
     @classmethod
@@ -33,8 +34,8 @@ class TightChains:
         steps = csr_array((distances[first, second], ends), shape=distances.shape)
         # a chain is tight if its steps add up to the distance of its ends, so the shortest one is if any is
         lengths, before = shortest_path(steps, return_predecessors=True)
-        missing = np.argwhere(apart & (lengths > distances * (1 + EQUAL)))
-        return cls(missing, before)
+        tight = lengths <= distances * (1 + EQUAL)
+        return cls(np.argwhere(apart & ~tight), tight, before)
 
     @property
     def everywhere(self) -> bool:
@@ -42,7 +43,9 @@ class TightChains:
         return not len(self.missing)
 
     def chain(self, first: int, last: int) -> list[int]:
-        """List the points of a shortest chain of steps; empty where there is none."""
+        """List the points of a tight chain of steps; empty where there is none."""
+        if not self._tight[first, last]:
+            return []
         # from the end back to the start; -9999 is before a point that cannot be reached
         chain = [last]
         while chain[-1] != first:

@@ -175,6 +175,14 @@ def check(space: dx.MetricSpace, found, tight: bool) -> None:
         assert found.broken is not None
 
 
+def test_a_detour_is_no_tight_chain() -> None:
+    space = dx.MetricSpace.from_distances([[0, 1, 1.5], [1, 0, 1], [1.5, 1, 0]])
+    found = dx.characterise.neighbourhood_tightness(space, [[0, 1], [1, 2]])
+    assert found.broken == (0, 2)
+    assert found.chain(0, 2) == []
+    assert found.chain(0, 1) == [0, 1]
+
+
 def test_locations() -> None:
     """CABP13 §6.2: all functions and all sets are maximally tight in the plane, pairs of locations being enough."""
     space = dx.grid((3, 2))

@@ -57,7 +57,7 @@ class Sensitivity:
         return self.apart is None
 
     def chain(self, first: Any, last: Any) -> Sequence[Any]:
-        """List the answers on a shortest chain of Δ-expansive steps between two; empty where there is none."""
+        """List the answers on a tight chain of Δ-expansive steps between two; empty where there is none."""
         ends = self._answers.index(first), self._answers.index(last)
         return [self._answers[index] for index in self._chains.chain(*ends)]
 
