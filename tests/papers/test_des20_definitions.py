@@ -13,7 +13,7 @@ import pytest
 
 import dxopt as dx
 from tests.judges.oracle_beliefs import best_for_beliefs, given
-from tests.material.notions import BITS2, BITS3, BITS4, CROWD, LINKS, MAP, THREE, TWO, changed, near
+from tests.material.notions import BITS2, BITS3, BITS4, CROWD, GRAPHS, LINKS, MAP, THREE, TWO, changed, near
 
 ABSENT = dx.Universe.databases((0, 1, 2), 2, absent=True)
 
@@ -216,3 +216,26 @@ def test_the_weight_of_the_edges_that_differ() -> None:
     )
     assert np.array_equal(space.distances == 1, (weight > 0) & (weight < 1))
     assert (weight == 1).any()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_k_edges_from_one_edge_to_a_node(size: int) -> None:
+    """Des20 §2.2.3, k-edge: one edge is the weakest; from all edges of a node on it protects a node as well."""
+    k_edge = dx.neighbours(GRAPHS, "generic", holds=dx.notions.k_edges(size)).distances
+    edge, node = (dx.neighbours(GRAPHS, name).distances for name in ("edge", "node"))
+    differ = np.array([[len(x ^ other) for other in GRAPHS.secrets] for x in GRAPHS.secrets])  # pyright: ignore
+    assert np.array_equal(k_edge, np.ceil(differ / size))
+    assert (k_edge <= edge).all()
+    assert bool((k_edge <= node).all()) is (size >= 3)
+
+
+def test_who_is_absent_differs() -> None:
+    """Des20 Def 24 and groups: a record that is there in one of two databases only is one that differs."""
+    apart = np.array([[len(changed(x, other)) for other in ABSENT.secrets] for x in ABSENT.secrets])  # pyright: ignore
+    given_one: Any = (0, None)
+    at = ABSENT.places[given_one]
+    one = np.zeros(apart.shape, dtype=bool)
+    one[at, :] = one[:, at] = True
+    individual = dx.neighbours(ABSENT, "individual", at=given_one)
+    assert np.array_equal(individual.distances == 1, one & (apart == 1))
+    assert np.array_equal(dx.neighbours(ABSENT, "group", size=2).distances, np.ceil(apart / 2))
