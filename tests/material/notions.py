@@ -159,6 +159,12 @@ def nothing_between(allowed: dx.Universe) -> Callable[[Any, Any], bool]:
     )
 
 
+def without(graph: tuple, node: int) -> tuple:
+    """A graph, as a pair of nodes and edges, that a node has left with all its edges."""
+    nodes, edges = graph
+    return {*nodes} - {node}, {edge for edge in edges if node not in edge}
+
+
 EMPTY = frozenset()
 MAP = ((0, 0), (0, 3), (4, 0), (9, 9))
 """Places in the plane; only the first is less than 4.5 from the second and from the third."""
@@ -268,6 +274,17 @@ NOTIONS = {
             ((NOBODY,), (PAIR,)): 2,
             ((PAIR,), (TRIANGLE,)): 2,
             ((NOBODY,), (TRIANGLE,)): 3,
+        },
+    ),
+    "node, who may be absent": Notion(
+        FRIENDS,
+        generic(lambda x, other: any(without(x[0], node) == without(other[0], node) for node in range(3))),
+        {
+            ((NOBODY,), (ALONE,)): 1,
+            ((ALONE,), (PAIR,)): 1,
+            ((PAIR,), (TRIANGLE,)): 1,
+            ((NOBODY,), (TRIANGLE,)): 3,
+            ((TRIANGLE,), (((0, 1, 2), EMPTY),)): 2,
         },
     ),
     "out-link": Notion(LINKS, named("bounded"), {(((0, 1), ()), ((), ())): 1, (((0, 1), (0,)), ((), ())): 2}),

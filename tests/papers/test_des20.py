@@ -51,6 +51,17 @@ def one_bit(x: tuple, other: tuple) -> bool:
     return (first[changed(first, second)[0]] ^ second[changed(first, second)[0]]).bit_count() == 1
 
 
+def assert_private_on_these_pairs(space: dx.MetricSpace, pairs: np.ndarray) -> None:
+    """Drawn mechanisms are private at the largest log-ratio of the pairs of a definition, and at no smaller level."""
+    rng, (x, other) = np.random.default_rng(8), np.nonzero(pairs)
+    for _ in range(3):
+        rows = rng.dirichlet(np.full(3, 4.0), len(space))
+        mechanism = dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abc")))
+        assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(
+            np.log(rows[x] / rows[other]).max(), rel=1e-12
+        )
+
+
 @pytest.mark.parametrize("absent", [False, True])
 @pytest.mark.parametrize(
     ("relation", "steps"),
@@ -61,14 +72,16 @@ def test_definition_20(relation: str, steps: Callable[[tuple, tuple], bool], abs
     one = dx.Universe.databases(itertools.product((0, 1), (0, 1, 2, 3)), 2, absent=absent)
     if relation == "unbounded" and not absent:
         one = dx.Universe.databases((5, 6, 7), 3, absent=True)
-    distances = dx.neighbours(one, relation).distances
-    expected = [[steps(x, other) for other in one.secrets] for x in one.secrets]  # pyright: ignore
-    assert np.array_equal(distances == 1, expected)
-    assert np.any(expected)
+    space = dx.neighbours(one, relation)
+    expected = np.array([[steps(x, other) for other in one.secrets] for x in one.secrets])  # pyright: ignore
+    assert np.array_equal(space.distances == 1, expected)
+    assert expected.any()
+    assert_private_on_these_pairs(space, expected)
 
 
 SENSITIVE = {1, 2}
 AT = (0, 1, 2)
+STREAMS = dx.Universe.streams((0, 1), 3, users=2)
 OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, Any], bool]]] = {
     "one_sided": (
         THREE,
@@ -83,6 +96,8 @@ OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, A
         lambda x, other: any(all(node in edge for edge in x ^ other) for node in range(4)),
     ),
     "edge": (dx.Universe.graphs(4), {}, lambda x, other: len(x ^ other) == 1),
+    "event": (STREAMS, {}, lambda x, other: len(changed(sum(x, ()), sum(other, ()))) == 1),
+    "user": (STREAMS, {}, lambda x, other: len({place % 2 for place in changed(sum(x, ()), sum(other, ()))}) == 1),
     "group": (THREE, {"size": 2}, lambda x, other: len(changed(x, other)) <= 2),
     "blowfish": (
         THREE.where(lambda database: sum(database) != 3),
@@ -94,12 +109,13 @@ OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, A
 
 @pytest.mark.parametrize("relation", OTHER_DEFINITIONS)
 def test_neighbours_are_those_of_the_definition(relation: str) -> None:
-    """Definitions 21, 23, 24 and 26, groups, nodes and edges: for every pair of secrets."""
+    """Definitions 21, 23, 24 and 26, groups, nodes, edges, events and users: for every pair of secrets."""
     one, parameters, steps = OTHER_DEFINITIONS[relation]
-    distances = dx.neighbours(one, relation, **parameters).distances
+    space = dx.neighbours(one, relation, **parameters)
     expected = np.array([[x != other and steps(x, other) for other in one.secrets] for x in one.secrets])
-    assert np.array_equal(distances == 1, expected)
+    assert np.array_equal(space.distances == 1, expected)
     assert expected.any()
+    assert_private_on_these_pairs(space, expected)
 
 
 @pytest.mark.parametrize("relation", ["generic", "generic_one_way"])
@@ -304,6 +320,9 @@ def test_pan_privacy_of_an_algorithm_whose_states_are_known() -> None:
             mechanism = dx.Mechanism.from_matrix(space, rows, reports)
             levels[name].append(dx.evaluate.smallest_epsilon(mechanism))
             assert violations(np.array(rows), space.distances, levels[name][-1] * (1 + 1e-12)) == []
+        one = [[len(changed(x, z)) == 1 for z in streams.secrets] for x in streams.secrets]  # pyright: ignore
+        ratios = [np.log(np.divide(rows[x], rows[z])).max() for x, z in np.argwhere(one)]
+        assert levels["event"][-1] == pytest.approx(max(ratios), rel=1e-9)
     # the memory alone tells by 0.6 against 0.5 whether the user was there; before that it tells nothing, but the last
     # report with it does; seen in the middle both add up, and seen at the end the report says nothing more
     memory, report = math.log(0.5 / 0.4), math.log((0.6 * 0.6 + 0.4 * 0.4) / 0.4)
