@@ -331,7 +331,9 @@ NOTIONS = {
         {(("friends of 0",), ("friends of 1",)): 1, (("friends of 0",), ("edges",)): FAR},
     ),
     "discounted": Notion(
-        BITS3, given(lambda x, other: sum(0.5**t for t in changed(x, other))), {((0, 0, 0), (1, 1, 0)): 1.5}
+        BITS3,
+        given(lambda x, other: sum(0.5**t for t in changed(x, other))),
+        {((0, 0, 0), (1, 1, 0)): 1.5, ((0, 1, 0), (0, 1, 1)): 0.25, ((1, 1, 1), (0, 0, 0)): 1.75},
     ),
     "word": Notion(
         WORDS,

@@ -16,7 +16,18 @@ from dxopt.spec import load
 from tests.judges.exact import violations
 from tests.judges.oracle_objectives import best
 from tests.material.files import PROBLEMS
-from tests.material.notions import BITS3, NOTIONS, THREE, TWO, apart, changed, influenced, levenshtein, one_element
+from tests.material.notions import (
+    BITS2,
+    BITS3,
+    NOTIONS,
+    THREE,
+    TWO,
+    apart,
+    changed,
+    influenced,
+    levenshtein,
+    one_element,
+)
 
 
 @pytest.mark.parametrize("name", NOTIONS)
@@ -196,6 +207,18 @@ SMALL = {
     "event": (dx.Universe.streams((0, 1), 3), {}),
     "edge": (dx.Universe.graphs(3), {}),
     "generic": (BITS3, {"holds": lambda x, other: abs(sum(x) - sum(other)) == 1}),
+    "both": (dx.Universe.databases((0, 1), 2, absent=True), {}),
+    "attribute": (dx.Universe.databases(itertools.product((0, 1), (0, 1, 2)), 1), {}),
+    "bit": (dx.Universe.databases(range(4), 1), {}),
+    "blowfish": (TWO, {"policy": [(0, 1), (1, 2)]}),
+    "group": (BITS3, {"size": 2}),
+    "dependent": (BITS3, {"related": [[1], [2], []], "size": 2}),
+    "free_lunch": (BITS2, {}),
+    "node": (dx.Universe.graphs(3), {}),
+    "user": (dx.Universe.streams((0, 1), 2, users=2), {}),
+    "w_event": (dx.Universe.streams((0, 1), 3), {"window": 2}),
+    "substitution": (dx.Universe.words("ab", 2, shortest=1), {}),
+    "edit": (dx.Universe.words("ab", 2, shortest=0), {}),
 }
 
 
@@ -359,17 +382,25 @@ def test_the_training_record_that_a_classifier_gives_away() -> None:
     assert risk[2] == risk[3] == pytest.approx(math.log((1 / 3) / (1 / 4)))
 
 
-def test_any_relation_with_either_divergence() -> None:
+@pytest.mark.parametrize("seed", range(4))
+def test_any_relation_with_either_divergence(seed: int) -> None:
     """Adjacency relation divergence, for the two divergences that are proven: the log-ratio, and its excess δ."""
-    space = dx.neighbours(BITS3, "generic", holds=lambda x, other: abs(sum(x) - sum(other)) == 1)
-    rows = np.random.default_rng(4).dirichlet(np.full(3, 5.0), 8)
+    rng = np.random.default_rng(seed)
+    drawn = np.triu(rng.random((8, 8)) < 0.3, 1)
+    space = dx.neighbours(BITS3, "generic", holds=lambda x, other: bool(drawn[BITS3.places[x], BITS3.places[other]]))
+    rows = rng.dirichlet(np.full(3, 5.0), 8)
     mechanism = dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abc")))
-    joined = np.argwhere(space.distances == 1)
-    for epsilon in (0.0, 0.3, 1.0):
+    joined = np.argwhere(drawn | drawn.T)
+    for epsilon in (0.1, 0.3, 1.0):
         excess = max(np.maximum(rows[x] - math.exp(epsilon) * rows[z], 0).sum() for x, z in joined)
-        if epsilon:
-            found = dx.evaluate.smallest_delta(mechanism, epsilon, pairs="adjacent")
-            assert found == pytest.approx(excess, abs=1e-12)
+        found = dx.evaluate.smallest_delta(mechanism, epsilon, pairs="adjacent")
+        assert found == pytest.approx(excess, abs=1e-12)
     apart = max(dx.characterise.multiplicative_distance(rows[x], rows[z]) for x, z in joined)
+    assert apart == pytest.approx(max(np.log(rows[x] / rows[z]).max() for x, z in joined), rel=1e-12)
+    assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(apart, rel=1e-12)
     adjacent = dx.evaluate.smallest_delta(mechanism, apart * (1 + 1e-12), pairs="adjacent")
     assert adjacent <= 1e-12
+    assert dx.evaluate.smallest_delta(mechanism, 0.9 * apart, pairs="adjacent") > 0
+    # any other divergence is measured between the same pairs
+    found = dx.evaluate.divergence(mechanism, lambda p, q: float(((p - q) ** 2).sum()))
+    assert found == pytest.approx(max(((rows[x] - rows[z]) ** 2).sum() for x, z in joined), rel=1e-12)

@@ -135,7 +135,8 @@ def test_vectors_of_the_problem_files() -> None:
     space = dx.embedding(PROBLEMS / "glove-300.txt")
     lines = (PROBLEMS / "glove-300.txt").read_text(encoding="utf-8").splitlines()
     assert np.asarray(space.points).shape == (300, 50)
-    for x, y in ((0, 1), (17, 250), (299, 3)):
+    drawn = np.random.default_rng(1).integers(300, size=(100, 2)).tolist()
+    for x, y in ((0, 1), (17, 250), (299, 3), *drawn):
         first, second = ([Decimal(cell) for cell in lines[i].split()[1:]] for i in (x, y))
         exact = sum(((a - b) ** 2 for a, b in zip(first, second, strict=True)), Decimal(0)).sqrt()
         assert space.distances[x, y] == pytest.approx(float(exact), rel=1e-14)
