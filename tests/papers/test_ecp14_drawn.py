@@ -95,7 +95,7 @@ def test_figure_7_the_tight_mechanism_is_far_better_than_planar_laplace() -> Non
 
 
 def test_the_matrix_of_the_sum_query_is_invertible() -> None:
-    """§7.1: from 0.8 on all eigenvalues of Φ are above 0.04, so that what solves it is unique, negative at 0.8."""
+    """§7.1: at 0.8, 0.969 and 1.3 Φ has no eigenvalue below 0.04, so that one w solves it, negative at 0.8."""
     for level in (1.3, 0.969, settings.PRINTED.sum_threshold):
         kernel = dx.regularity.phi(settings.sum_query(), level)
         np.linalg.cholesky(kernel - 0.04 * np.eye(len(kernel)))

@@ -62,7 +62,7 @@ def test_databases_and_induced_graphs_by_their_definitions(values: int, individu
     """§3.2: V^u; d_h, paths of adjacent ones, counts who differ; y ~_f y' iff x ~ x' with these answers."""
     universe = dx.Universe.databases(range(values), individuals)
     tuples = list(itertools.product(range(values), repeat=individuals))
-    assert [tuple(secret) for secret in universe.secrets] == tuples
+    assert list(universe.secrets) == tuples
     differ = np.array([[sum(a != b for a, b in zip(x, y, strict=True)) for y in tuples] for x in tuples])
     secrets = universe.space("hamming")
     assert np.array_equal(secrets.distances, differ)
