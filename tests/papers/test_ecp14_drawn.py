@@ -6,8 +6,10 @@ import itertools
 import math
 from fractions import Fraction
 
+import networkx as nx
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import dxopt as dx
 from problems.ecp14 import leakage, regions, settings, utilities
@@ -34,6 +36,11 @@ def test_the_triangles_of_figure_2() -> None:
             circle = ((1 - p) / (1 + 2 * p)) ** 2
             expected = line if one.distances.max() == 2 else circle
             assert region.volume == pytest.approx(expected, rel=1e-12)
+            corners = np.exp(-level * one.distances)
+            corners /= corners.sum(axis=1, keepdims=True)
+            assert region.corners == pytest.approx(corners)
+            known = [corner.probabilities for corner in dx.regularity.corner_priors(one, level)]
+            assert np.array(known) == pytest.approx(corners)
             assert dx.regularity.verdict(dx.Prior.uniform(one), one, level).status == "regular"
 
 
@@ -48,14 +55,28 @@ def test_the_polytopes_of_figure_3() -> None:
 
 
 def test_figure_4_a_specific_prior_has_the_better_bound_at_every_level() -> None:
-    """From ln 2, where the prior of Example 3 is regular, to 1: below the bound for all priors, by over a bit."""
+    """Both curves by their formulas from ln 2, where the prior of Example 3 is regular, to 1, 1.3 bits apart."""
     one, prior = settings.record(), leakage.record_prior()
     for level in np.arange(70, 101, 5) / 100:
         assert dx.regularity.verdict(prior, one, float(level)).status == "regular"
         specific, every = leakage.printed_bound(float(level)), leakage.every_prior_bound(float(level))
         assert leakage.proven_bound(float(level)) == pytest.approx(specific, abs=1e-6)
-        assert specific < every - 1
+        assert every == pytest.approx(5 * math.log2(4 / (1 + 3 * math.exp(-level))), abs=1e-12)
+        assert specific == pytest.approx(every - 5 * math.log2(4 * 0.3), abs=1e-12)
         assert 5 * dx.regularity.leakage_bound(prior, one, float(level)) == pytest.approx(specific, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.3, 0.4, 0.48, 0.5, 0.6, 0.69])
+def test_figure_4_below_ln_2_a_bound_holds_that_is_not_the_printed_one(level: float) -> None:
+    """Where the prior is not regular, the least Σμ of μΦ ≥ π: above the printed curve, and far below that for all."""
+    one, prior = settings.record(), leakage.record_prior()
+    assert dx.regularity.verdict(prior, one, level).status == "not regular"
+    kernel = np.exp(-level * one.distances)
+    least = linprog(np.ones(4), A_ub=-kernel, b_ub=-prior.probabilities, bounds=(0, None), method="highs").fun
+    every = leakage.every_prior_bound(level)
+    assert every == pytest.approx(5 * math.log2(4 / (1 + 3 * math.exp(-level))), abs=1e-12)
+    assert leakage.proven_bound(level) == pytest.approx(5 * math.log2(least / 0.3), abs=1e-6)
+    assert leakage.printed_bound(level) < leakage.proven_bound(level) < every - 0.9
 
 
 def test_figure_6_the_tight_mechanism_is_far_better_than_the_geometric_one() -> None:
@@ -74,9 +95,10 @@ def test_figure_7_the_tight_mechanism_is_far_better_than_planar_laplace() -> Non
 
 
 def test_the_matrix_of_the_sum_query_is_invertible() -> None:
-    """§7.1: at 0.8 all eigenvalues of Φ are above 0.04, so that the solution is unique, with its negative entries."""
-    kernel = dx.regularity.phi(settings.sum_query(), settings.PRINTED.sum_threshold)
-    np.linalg.cholesky(kernel - 0.04 * np.eye(len(kernel)))
+    """§7.1: at 0.8, 0.969 and 1.3 Φ has no eigenvalue below 0.04, so that one w solves it, negative at 0.8."""
+    for level in (1.3, 0.969, settings.PRINTED.sum_threshold):
+        kernel = dx.regularity.phi(settings.sum_query(), level)
+        np.linalg.cholesky(kernel - 0.04 * np.eye(len(kernel)))
     assert np.linalg.solve(kernel, np.ones(len(kernel))).min() < -1e-4
 
 
@@ -110,7 +132,10 @@ def test_on_the_induced_graph_privacy_is_that_of_the_databases(name: str) -> Non
 def test_other_distances_between_places(metric: str) -> None:
     """Footnote 3: Manhattan or map-based distances do as well, and the tight mechanism is the same e^{-d} w."""
     towns = dx.MetricSpace.from_points([[45.5, -73.6], [45.51, -73.6], [45.5, -73.57], [45.53, -73.6]], "haversine")
-    streets = dx.MetricSpace.from_distances([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1.5], [1, 2, 1.5, 0]])
+    roads = nx.Graph()
+    roads.add_weighted_edges_from([(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.5), (3, 0, 1.0)], "km")
+    streets = dx.MetricSpace.from_graph(roads, "km")
+    assert streets.distances.tolist() == [[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1.5], [1, 2, 1.5, 0]]
     one = {"manhattan": dx.grid((2, 3), metric="manhattan"), "streets": streets, "globe": towns}[metric]
     epsilon = 1.5
     report = dx.solve(dx.Problem(one, epsilon=epsilon, prior=dx.Prior.uniform(one)))
@@ -124,16 +149,21 @@ def test_several_tight_mechanisms() -> None:
     """After Definition 6: none below ln 2 on a star, one on a line, and many on K₃,₃ at ln 2, each optimal."""
     with pytest.raises(dx.NoTightMechanism):
         dx.tight_constraints(space(STAR), 0.5)
-    assert solved(phi([(0, 1), (1, 2)], Fraction(1, 2)), [Fraction(1)] * 3) is not None
+    only = solved(phi([(0, 1), (1, 2)], Fraction(1, 2)), [Fraction(1)] * 3)
+    assert only == [Fraction(2, 3), Fraction(1, 3), Fraction(2, 3)]
+    assert dx.tight_constraints(dx.line(3), math.log(2)).matrix.diagonal() == pytest.approx([2 / 3, 1 / 3, 2 / 3])
     half, one = Fraction(1, 2), space(BIPARTITE)
     assert solved(phi(BIPARTITE, half), [Fraction(1)] * 6) is None
     priors = [dx.regularity.corner_prior(one, math.log(2), k) for k in one.labels]
-    for side in (Fraction(1, 10), Fraction(1, 3), Fraction(2, 3)):
+    for side in (Fraction(0), Fraction(1, 10), Fraction(1, 3), Fraction(2, 3)):
         weights = [side] * 3 + [Fraction(2, 3) - side] * 3
         matrix = [
             [entry * weight for entry, weight in zip(row, weights, strict=True)] for row in phi(BIPARTITE, half)
         ]
         assert all(sum(row) == 1 and min(row) >= 0 for row in matrix)
+        # Proposition 6, also where entries of the diagonal are 0
+        kernel = phi(BIPARTITE, half)
+        assert all(kernel[x][y] * matrix[x][z] <= matrix[y][z] for x, y, z in itertools.product(range(6), repeat=3))
         mechanism = dx.Mechanism.from_matrix(one, np.array(matrix, dtype=float))
         bounds = [1 / float(sum(row)) for row in phi(BIPARTITE, half)]
         used = [float(prior.probabilities @ mechanism.matrix.diagonal()) for prior in priors]
@@ -170,6 +200,13 @@ def test_regular_priors_have_full_support_and_irregular_ones_may_have_small_rati
     one = dx.line(3)
     for zero in itertools.permutations([0.0, 1.0, 2.0]):
         assert dx.regularity.verdict(dx.Prior.from_weights(one, zero), one, 5.0).status == "not regular"
+    # at the corner of an end of a line all bounds are attained: its own upper one, and the lower one of the other end
+    for size, level in ((3, 0.4), (6, 1.1)):
+        line = dx.line(size)
+        corner, grown = dx.regularity.corner_prior(line, level, index=0).probabilities, np.exp(level * line.distances)
+        assert corner[0] == pytest.approx(1 / (1 / grown[0]).sum(), rel=1e-12)
+        assert corner[-1] == pytest.approx(1 / grown[-1].sum(), rel=1e-12)
+        assert corner[0] / corner[-1] == pytest.approx(grown[0, -1], rel=1e-12)
     record, prior = settings.record(), leakage.record_prior()
     ratios = prior.probabilities[:, None] / prior.probabilities[None, :]
     assert (ratios <= np.exp(0.5 * record.distances)).all()

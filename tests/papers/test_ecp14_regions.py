@@ -185,6 +185,10 @@ def test_the_region_tends_to_all_priors() -> None:
         found = [dx.regularity.region(one, level) for level in (2.0, 4.0, 8.0, 16.0)]
         rest = [1 - region.corners.diagonal().min() for region in found]
         assert rest == sorted(rest, reverse=True)
+        # Σ e^{-εd} over the others is at most n - 1 times e^{-ε} of the least distance, at every level
+        nearest = one.distances[one.distances > 0].min()
+        for region, least in zip(found, rest, strict=True):
+            assert least <= (size - 1) * math.exp(-region.epsilon * nearest)
         assert rest[-1] < size * math.exp(-16)
         assert 1 - found[-1].volume < 2 * size * size * math.exp(-16)
         rng = np.random.default_rng(size)
@@ -203,6 +207,8 @@ def test_four_answers_have_regions_that_grow() -> None:
         p = math.exp(-distance)
         assert region.corners == pytest.approx((np.full((4, 4), p) + (1 - p) * np.eye(4)) / (1 + 3 * p))
         assert region.volume == pytest.approx(((1 - p) / (1 + 3 * p)) ** 3)
+        known = [corner.probabilities for corner in dx.regularity.corner_priors(settings.record(), distance)]
+        assert np.array(known) == pytest.approx(region.corners)
     shares = [region.volume for region in found.values()]
     assert shares == sorted(shares)
     assert len(regions.DISTANCES) == len(set(shares)) == 4

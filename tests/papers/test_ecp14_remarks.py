@@ -102,9 +102,16 @@ def test_there_are_no_mu_or_one_or_infinitely_many() -> None:
     """§5.1: one where Φ is invertible; where it is not, none or infinitely many, as the prior is."""
     star = phi(STAR, Fraction(1, 2))
     rng = np.random.default_rng(5)
-    for _ in range(10):
-        prior = [Fraction(int(entry), 100) for entry in rng.integers(1, 50, 4)]
-        assert solved(star, prior) is not None
+    for matrix in (
+        star,
+        phi([(0, 1), (1, 2), (2, 3)], Fraction(2, 3)),
+        phi([(0, 1), (1, 2), (0, 2)], Fraction(3, 7)),
+    ):
+        for _ in range(10):
+            prior = [Fraction(int(entry), 100) for entry in rng.integers(1, 50, len(matrix))]
+            mu = solved(matrix, prior)
+            assert mu is not None
+            assert [sum(a * b for a, b in zip(row, mu, strict=True)) for row in matrix] == prior
     # on the complete bipartite graph of 3 and 3 at ln 2, Φ maps (1, 1, 1, -1, -1, -1) to 0
     matrix = phi(BIPARTITE, Fraction(1, 2))
     kernel = [Fraction(sign) for sign in (1, 1, 1, -1, -1, -1)]
@@ -118,6 +125,13 @@ def test_there_are_no_mu_or_one_or_infinitely_many() -> None:
         mu = [(1 + Fraction(step, 4) * sign) / 18 for sign in kernel]
         assert min(mu) > 0
         assert times(mu) == [Fraction(1, 6)] * 6
+    # what is orthogonal to it has as many: Φ has rank 5, so that these are the priors μΦ, of any signs
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        mu = [Fraction(int(entry)) for entry in rng.integers(-3, 9, 6)]
+        right = times(mu)
+        assert sum(a * b for a, b in zip(right, kernel, strict=True)) == 0
+        assert all(times([m + step * k for m, k in zip(mu, kernel, strict=True)]) == right for step in range(4))
     # what is not orthogonal to it has none
     lopsided = [Fraction(2, 9)] * 3 + [Fraction(1, 9)] * 3
     assert sum(a * b for a, b in zip(lopsided, kernel, strict=True)) != 0

@@ -144,6 +144,9 @@ def test_the_bound_is_attained_for_every_regular_prior_exactly_where_nothing_is_
         best = dx.regularity.utility_bound(mean, space, EPSILON)
         equal = dx.evaluate.utility(mechanism, mean) > best - 1e-9
         assert equal is bool(np.abs(slack).max() < 1e-6)
+        # Proposition 5: and where the bound on leakage is attained
+        leaked = dx.evaluate.min_entropy_leakage(mechanism, mean)
+        assert equal is (leaked > dx.regularity.leakage_bound(mean, space, EPSILON) - 1e-9)
         # Proposition 7: that is where HR is tight, all its inequalities being equalities
         tightened = phi * np.diag(mechanism.matrix @ mapped)
         assert equal is bool(np.abs(mechanism.matrix @ mapped - tightened).max() < 1e-6)

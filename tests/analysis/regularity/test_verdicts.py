@@ -159,7 +159,10 @@ def test_corner_priors_sit_at_their_corner(epsilon: float) -> None:
             assert found.status != "not regular"
             assert found.gamma == pytest.approx(np.eye(len(space))[point], abs=1e-9)
             assert corner.probabilities.argmax() == point
-            assert corner.probabilities[point] == pytest.approx(1 / regularity.phi(space, epsilon)[:, point].sum())
+            column = np.exp(-epsilon * space.distances[:, point])
+            assert corner.probabilities == pytest.approx(column / column.sum(), rel=1e-12)
+            alone = regularity.corner_prior(space, epsilon, index=point)
+            assert np.array_equal(alone.probabilities, corner.probabilities)
 
 
 def test_mixtures_of_corners_are_regular_and_obey_the_necessary_conditions() -> None:

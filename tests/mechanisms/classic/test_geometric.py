@@ -39,12 +39,14 @@ def test_a_line_of_three() -> None:
     assert geometric(dx.line(3), epsilon=math.log(2)).matrix == pytest.approx(np.array(expected), abs=1e-12)
 
 
-@pytest.mark.parametrize("numbers", [[0.0, 1.0, 2.0, 3.0, 4.0], [-3.0, -2.5, 0.0, 4.0]])
-def test_on_a_line_it_is_the_tight_mechanism(numbers: list[float]) -> None:
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3.0])
+@pytest.mark.parametrize("numbers", [[0.0, 1.0], [0.0, 1.0, 2.0, 3.0, 4.0], [-3.0, -2.5, 0.0, 4.0]])
+def test_on_a_line_it_is_the_tight_mechanism(numbers: list[float], epsilon: float) -> None:
     space = dx.MetricSpace.from_points(numbers)
-    mechanism = geometric(space, epsilon=0.7)
-    problem = dx.Problem(space, epsilon=0.7, prior=dx.Prior.uniform(space), loss="binary")
-    assert mechanism.matrix == pytest.approx(by_hand(numbers, 0.7), abs=1e-12)
+    mechanism = geometric(space, epsilon=epsilon)
+    problem = dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space), loss="binary")
+    assert mechanism.matrix == pytest.approx(by_hand(numbers, epsilon), abs=1e-12)
+    assert mechanism.matrix == pytest.approx(dx.tight_constraints(space, epsilon).matrix, abs=1e-10)
     assert mechanism.matrix == pytest.approx(dx.solve(problem, method="tight").mechanism.matrix, abs=1e-10)
 
 
