@@ -141,6 +141,8 @@ def test_adjacent_databases() -> None:
     x, adjacent, other = (universe.places[one] for one in ((32, 41, 27), (21, 41, 27), (21, 52, 27)))
     for space in (dx.neighbours(universe, "bounded"), universe.space("hamming")):
         assert (space.distances[x, adjacent], space.distances[x, other]) == (1, 2)
+        records = np.array(universe.secrets)
+        assert np.array_equal(space.distances, (records[:, None] != records[None]).sum(axis=2))
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +187,12 @@ def test_hobbies_are_asked_for() -> None:
     number = dx.queries.count(universe, lambda person: bool(person[0] or person[1]))
     favourites = dx.queries.Query.of(universe, common)
     assert number.answers == (0, 1, 2)
+    liking = [sum(music or football for music, football, _ in database) for database in universe.secrets]  # pyright: ignore
+    assert [number.answers[answer] for answer in number.index] == liking
     assert favourites.answers == ((0, 1), (0, 2), (1, 2))
+    for database, answer in zip(universe.secrets, favourites.index, strict=True):
+        totals = np.sum(database, axis=0)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        assert totals[list(favourites.answers[answer])].min() >= np.delete(totals, favourites.answers[answer]).max()  # pyright: ignore
     secrets = dx.neighbours(universe, "bounded")
     assert dx.queries.sensitivity(number, secrets, number.space()).delta == 1
     answers = favourites.induced(secrets)
@@ -208,6 +215,7 @@ def test_pairs_to_check(values: int, records: int) -> None:
     whole = product.as_mechanism(universe).privacy
     assert whole is not None
     assert f"all {2 * many} ordered pairs" in whole.how
+    assert product.as_mechanism(universe).matrix.shape[1] == values**records  # 2^{v^n} events, not 2^v
     assert whole.epsilon == pytest.approx(product.privacy.epsilon, rel=1e-9)
 
 
