@@ -13,6 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.batch import run
 from dxopt.spaces import families
+from tests.judges.exact import violations
 from tests.material.few import few
 from tests.material.files import PROBLEMS
 
@@ -173,6 +174,11 @@ def test_only_utility_depends_on_the_prior(city: tuple[dx.Problem, dx.Prior]) ->
     mechanism, best = dx.solve(private).mechanism, dx.solve(private.but(prior=other)).certificate
     assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(1.0, rel=1e-12)
     assert dx.evaluate.expected_loss(mechanism, other, "distance") > best.value + 1e-3
+    for seed in range(3):
+        drawn = dx.Prior.from_weights(problem.space, np.random.default_rng(seed).dirichlet(np.ones(9)))
+        made = dx.solve(private.but(prior=drawn))
+        assert violations(made.mechanism.matrix, problem.space.distances, 1.0) == []
+        assert dx.evaluate.expected_loss(mechanism, drawn, "distance") > made.certificate.value + 1e-4
 
 
 def test_hobbies_are_asked_for() -> None:
