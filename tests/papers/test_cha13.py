@@ -201,6 +201,23 @@ def test_numbers_and_places_have_their_natural_distances(seed: int) -> None:
     assert dx.geo.points(degrees).distances == pytest.approx(EARTH_RADIUS_KM * angles, rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "discrete"])
+def test_any_metric_may_be_scaled(metric: str) -> None:
+    """Generalisation: for any secrets and metric, εd_X'-privacy is d_X-privacy with d_X = εd_X'."""
+    rng = np.random.default_rng(3)
+    for factor in (0.2, 1.0, 7.0):
+        space = dx.MetricSpace.from_points(rng.normal(size=(5, 2)), metric)
+        scaled = dx.MetricSpace.from_distances(factor * space.distances)
+        matrix = rng.dirichlet(np.ones(5), size=5)
+        logs, pairs = np.log(matrix), list(itertools.permutations(range(5), 2))
+        least = max((logs[x] - logs[other]).max() / space.distances[x, other] for x, other in pairs)
+        found = [dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(one, matrix)) for one in (space, scaled)]
+        assert found == pytest.approx([least, least / factor])
+        budgets = dx.Problem(scaled, epsilon=1.0, prior=dx.Prior.uniform(scaled)).budgets
+        assert budgets == pytest.approx(factor * space.distances)
+        assert budgets == pytest.approx(dx.Problem(space, epsilon=factor, prior=dx.Prior.uniform(space)).budgets)
+
+
 SCATTERED = dx.MetricSpace.from_points(np.random.default_rng(6).uniform(0, 3, (7, 2)))
 
 
