@@ -110,18 +110,18 @@ def test_sanitised_responses_are_queries_of_sanitised_databases(seed: int) -> No
     factor = dx.Mechanism.from_matrix(kinds, np.random.default_rng(seed).dirichlet(np.ones(3), size=3))
     made = s.product_sanitisation(factor, 2)
     whole, near = made.as_mechanism(THREE), np.argwhere(THREE.space("hamming").distances == 1)
+    databases = list(itertools.product(range(3), repeat=2))
+    assert list(THREE.secrets) == databases
     for function in FUNCTIONS.values():
         query = q.Query.of(THREE, function)
         chances = np.zeros((len(THREE), len(query.answers)))
-        for d, database in enumerate(THREE.secrets):
-            seen = made.sample(list(database), 20, np.random.default_rng(seed)).tolist()  # pyright: ignore
-            drawn = made.answer(
-                lambda z, of=function: of(z.tolist()), list(database), 20, np.random.default_rng(seed)
-            )  # pyright: ignore
-            assert drawn == list(map(function, seen))
-            for z in THREE.secrets:
-                place = query.answers.index(function(z))
-                chances[d, place] += math.prod(factor.matrix[v, w] for v, w in zip(database, z, strict=True))  # pyright: ignore
+        for d, database in enumerate(databases):
+            rng, again = np.random.default_rng(seed), np.random.default_rng(seed)
+            drawn = made.answer(lambda z, of=function: of(z.tolist()), database, 20, rng)
+            assert drawn == [function(z) for z in made.sample(database, 20, again).tolist()]
+            for z in databases:
+                chance = math.prod(factor.matrix[v, w] for v, w in zip(database, z, strict=True))
+                chances[d, query.answers.index(function(z))] += chance
         response = whole.remap(query.index, dx.Reports(tuple(map(str, query.answers))))
         assert response.matrix == pytest.approx(chances, abs=1e-14)
         assert excess(chances, made.privacy.epsilon, near) <= 1e-9
