@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import dxopt as dx
 from dxopt.mechanisms import traces
-from dxopt.spaces.metrics import OverTraces
+from dxopt.mechanisms.classic.planar_laplace import noise_rate
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, OverTraces
 from dxopt.spec import load
 from tests.judges.exact import infinite_leakage, violations
 from tests.material.files import PROBLEMS
@@ -84,17 +86,28 @@ def test_adjacent_databases_answer_alike_and_so_do_all_by_their_distance() -> No
     best, epsilon = dx.solve(task.problem).mechanism.matrix, float(task.problem.epsilon)  # pyright: ignore
     for x, other in np.argwhere(task.problem.space.distances == 1):
         assert dx.characterise.multiplicative_distance(best[x], best[other]) <= epsilon * (1 + 1e-12)
+    # the best uses all of it: what is ε for adjacent databases is εd_h for every pair, and no less
+    logs = np.log(best)
+    apart = np.array([np.abs(row - logs).max(axis=1) for row in logs])
+    assert apart == pytest.approx(epsilon * task.problem.space.distances, rel=1e-6, abs=1e-9)
 
 
 def test_a_mechanism_is_a_distribution_for_each_secret() -> None:
     """K(x) is a distribution on reported values: rows sum to 1, draws follow them, and what is none is refused."""
-    space = dx.line(3)
-    mechanism = dx.classic.geometric(space, epsilon=0.7)
-    assert mechanism.matrix.min() >= 0
-    assert mechanism.matrix.sum(axis=1) == pytest.approx(1, abs=1e-15)
-    drawn = mechanism.sample(index=1, size=4000, rng=np.random.default_rng(1))
-    shares = np.bincount(np.asarray(drawn), minlength=3) / 4000
-    assert shares == pytest.approx(mechanism.matrix[1], abs=0.04)
+    people = dx.Universe.databases([0, 1], 2)
+    query = dx.queries.count(people, bool)
+    noisy = dx.classic.geometric(query.space(), epsilon=0.7)
+    result_with_noise = dx.lift(query, noisy, people.space("hamming"))
+    assert np.array_equal(result_with_noise.matrix, noisy.matrix[[0, 1, 1, 2]])
+    drawn = np.random.default_rng(8).dirichlet(np.ones(4), size=3)
+    whatever = dx.Mechanism.from_matrix(dx.line(3), drawn, dx.Reports(tuple("abcd")))
+    for mechanism in (noisy, result_with_noise, whatever):
+        rows = mechanism.matrix
+        assert rows.min() >= 0
+        assert rows.sum(axis=1) == pytest.approx(1, abs=1e-14)
+        for x, row in enumerate(rows):
+            reports = mechanism.sample(index=x, size=4000, rng=np.random.default_rng(1))
+            assert np.bincount(np.asarray(reports), minlength=len(row)) / 4000 == pytest.approx(row, abs=0.04)
     for rows in ([[0.5, 0.4], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]]):
         with pytest.raises(dx.SpecError, match=r"^matrix: "):
             dx.Mechanism.from_matrix(dx.line(2), rows)
@@ -122,6 +135,17 @@ def test_both_characterisations_on_a_map() -> None:
                 learned = dx.characterise.within(mechanism, prior, region, epsilon=epsilon)
                 assert learned.bound == pytest.approx(epsilon * CITY.distances[np.ix_(region, region)].max())
                 assert learned.gain <= learned.bound * (1 + 1e-9)
+        # and conversely: below the level that it has, some prior of two places learns more than that allows
+        level = 0.9 * dx.evaluate.smallest_epsilon(mechanism)
+        logs = np.log(mechanism.matrix)
+        apart = np.abs(logs[:, None] - logs[None]).max(axis=2) / (CITY.distances + np.eye(16))
+        pair = np.array(np.unravel_index(apart.argmax(), apart.shape))
+        over = []
+        for x, other in (pair, pair[::-1]):
+            informed = dx.Prior.from_weights(CITY, np.eye(16)[x] + 1e-9 * np.eye(16)[other])
+            learned = dx.characterise.within(mechanism, informed, [x, other], epsilon=level)
+            over.append(learned.gain - learned.bound)
+        assert max(over) > 0.05 * level * CITY.distances[tuple(pair)]
     # a mechanism of three times the level shows on the map that it is not private at this one
     leaky = dx.classic.planar_laplace(CITY, epsilon=3 * epsilon)
     edge = dx.Prior.from_weights(CITY, np.eye(16)[0] + 1e-9)
@@ -157,6 +181,81 @@ def test_the_coarse_place_is_revealed_and_the_exact_one_hidden() -> None:
     assert dx.evaluate.adversary_error(mechanism, uniform, which_town) < 1e-6
     place = 1 - dx.evaluate.adversary_error(mechanism, uniform, "binary")
     assert place < 0.25
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_and_places_have_their_natural_distances(seed: int) -> None:
+    """Natural metrics: |x - x'| of numbers, and of places, on a map or on the globe, how far apart they are."""
+    rng = np.random.default_rng(seed)
+    step = float(rng.uniform(0.1, 3))
+    numbers, town = dx.line(6, step=step), dx.grid((3, 4), spacing=step)
+    for x, other in itertools.product(range(6), repeat=2):
+        assert numbers.distances[x, other] == pytest.approx(step * abs(x - other))
+    crossings = list(itertools.product(range(3), range(4)))
+    for (x, one), (y, other) in itertools.product(enumerate(crossings), repeat=2):
+        assert town.distances[x, y] == pytest.approx(step * math.dist(one, other))
+    degrees = np.column_stack([rng.uniform(-80, 80, 6), rng.uniform(-170, 170, 6)])
+    north, east = np.radians(degrees).T
+    towards = np.column_stack([np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)])
+    angles = 2 * np.arcsin(np.minimum(np.linalg.norm(towards[:, None] - towards[None], axis=2) / 2, 1))
+    assert dx.geo.points(degrees).distances == pytest.approx(EARTH_RADIUS_KM * angles, rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "discrete"])
+def test_any_metric_may_be_scaled(metric: str) -> None:
+    """Generalisation: for any secrets and metric, εd_X'-privacy is d_X-privacy with d_X = εd_X'."""
+    rng = np.random.default_rng(3)
+    for factor in (0.2, 1.0, 7.0):
+        space = dx.MetricSpace.from_points(rng.normal(size=(5, 2)), metric)
+        scaled = dx.MetricSpace.from_distances(factor * space.distances)
+        matrix = rng.dirichlet(np.ones(5), size=5)
+        logs, pairs = np.log(matrix), list(itertools.permutations(range(5), 2))
+        least = max((logs[x] - logs[other]).max() / space.distances[x, other] for x, other in pairs)
+        found = [dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(one, matrix)) for one in (space, scaled)]
+        assert found == pytest.approx([least, least / factor])
+        budgets = dx.Problem(scaled, epsilon=1.0, prior=dx.Prior.uniform(scaled)).budgets
+        assert budgets == pytest.approx(factor * space.distances)
+        assert budgets == pytest.approx(dx.Problem(space, epsilon=factor, prior=dx.Prior.uniform(space)).budgets)
+
+
+SCATTERED = dx.MetricSpace.from_points(np.random.default_rng(6).uniform(0, 3, (7, 2)))
+
+
+@pytest.mark.parametrize(("places", "epsilon"), [(CITY, 0.9), (CITY, 3.0), (SCATTERED, 1.0)])
+def test_noise_of_two_dimensions_is_added_and_the_nearest_place_reported(
+    places: dx.MetricSpace, epsilon: float
+) -> None:
+    """Obfuscation, planar Laplace: z is the place next to x + noise, on a grid or not, private at the level asked."""
+    mechanism = dx.classic.planar_laplace(places, epsilon=epsilon)
+    rate = noise_rate(dx.Problem(places, epsilon=epsilon, prior=dx.Prior.uniform(places)))
+    assert rate >= epsilon
+    rng, draws, points = np.random.default_rng(7), 8000, np.asarray(places.points, dtype=float)
+    for x, row in enumerate(mechanism.matrix):
+        radius, angle = rng.gamma(2, 1 / rate, draws), rng.uniform(0, 2 * math.pi, draws)
+        moved = points[x] + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+        nearest = ((moved[:, None] - points[None]) ** 2).sum(axis=2).argmin(axis=1)
+        assert np.bincount(nearest, minlength=len(row)) / draws == pytest.approx(row, abs=0.025)
+    assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(epsilon, rel=1e-6)
+    weights = np.exp(-epsilon * places.distances / 2)
+    expected = weights / weights.sum(axis=1, keepdims=True)
+    assert dx.classic.exponential(places, epsilon=epsilon).matrix == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_error_of_an_adversary_is_that_of_the_best_strategy(seed: int) -> None:
+    """Measuring location privacy: Σ π(x) K(z|x) d(x̂(z), x) of the best of all ways to guess x̂ from a report z."""
+    rng = np.random.default_rng(seed)
+    space, reports = dx.MetricSpace.from_points(rng.normal(size=(4, 2))), 3
+    matrix, prior = rng.dirichlet(np.full(reports, 0.5), size=4), rng.dirichlet(np.ones(4))
+    mechanism = dx.Mechanism.from_matrix(space, matrix, dx.Reports(tuple("abc")))
+    apart = {"distance": space.distances, "binary": 1 - np.eye(4)}
+    for name, distances in apart.items():
+        errors = [
+            sum(prior[x] * matrix[x, z] * distances[x, guess[z]] for x in range(4) for z in range(reports))
+            for guess in itertools.product(range(4), repeat=reports)
+        ]
+        found = dx.evaluate.adversary_error(mechanism, dx.Prior.from_weights(space, prior), name)
+        assert found == pytest.approx(min(errors), rel=1e-9)
 
 
 def at_loss(prior: dx.Prior, loss: float) -> dx.Mechanism:
@@ -273,3 +372,59 @@ def test_the_savings_of_good_predictions_are_big(steps: int) -> None:
 
     wrong = traces.PredictiveMechanism(traces.on_plane(), traces.FixedLevels(1000.0, plan), astray).run(still, rng)
     assert wrong.spent >= independent.spent
+
+
+def test_every_draw_of_noise_pays() -> None:
+    """Budget: each time that noise is drawn ε is paid, whoever plans it, and levels add up in the account."""
+
+    def astray(past: object, noise: object) -> tuple[float, float] | None:
+        return (1e9, 0.0) if past else None
+
+    still, rng, plane = np.zeros((6, 2)), np.random.default_rng(2), traces.on_plane()
+    utility = traces.FixedUtility(total=1e4, error=0.3)
+    plan = utility.plan(plane, traces.LaplaceTest())
+    run = traces.PredictiveMechanism(plane, utility, astray).run(still, rng)
+    assert run.kinds == ("hard",) * 6
+    levels = [plan.noise, *[plan.noise + plan.test] * 5]
+    assert run.spending.tolist() == pytest.approx(np.cumsum(levels))
+    account = traces.Ledger(Fraction(10**4)).pay(*[plan.noise] * 6).pay(*[plan.test] * 5)
+    assert (account.paid, account.left) == (run.exactly_spent, 10**4 - run.exactly_spent)
+    rate = traces.PredictiveMechanism(plane, traces.FixedRate(total=60, steps=6), astray).run(still, rng)
+    # the first step has nothing to test, and its part for the test goes to the others
+    share, test = 60 / 6, float(traces.Balance().share)
+    assert float(rate.steps[0].cost) == pytest.approx(share * (1 - test))
+    assert [float(step.cost) for step in rate.steps[1:]] == pytest.approx([(60 - share * (1 - test)) / 5] * 5)
+
+
+def test_a_step_reports_the_prediction_if_close_and_else_fresh_noise() -> None:
+    """Predictive mechanism, step: z* if a private test finds it close to x_n, else a draw of K(x_n); exact."""
+
+    def noise(x: int, z: int) -> Fraction:
+        """Geometric noise of base 4 on 0, 1, 2, cut off at the ends."""
+        return Fraction(1, 4) ** abs(x - z) * (Fraction(3, 5) if z == 1 else Fraction(4, 5))
+
+    def close(distance: int) -> Fraction:
+        """P(distance + N ≤ 1) for N of mass 2^{-|k|}/3."""
+        room = 1 - distance
+        return 1 - Fraction(1, 2) ** (room + 1) / Fraction(3, 2) if room >= 0 else Fraction(1, 3)
+
+    plan = traces.Plan(test=1.0, noise=2.0, threshold=1.0)
+    mechanism = traces.PredictiveMechanism(
+        traces.RationalGeometric(3),
+        traces.FixedLevels(100.0, plan),
+        traces.repeat,
+        traces.GeometricTest(1.0, Fraction(2)),
+    )
+    for trace in itertools.product(range(3), repeat=3):
+        runs = mechanism.distribution(trace)
+        assert sum(runs.values()) == 1
+        for run, likely in runs.items():
+            reports = run.reports.tolist()
+            assert run.kinds[0] == "hard"
+            expected = noise(trace[0], reports[0])
+            for t in (1, 2):
+                near = close(abs(reports[t - 1] - trace[t]))
+                if run.kinds[t] == "easy":
+                    assert reports[t] == reports[t - 1]
+                expected *= near if run.kinds[t] == "easy" else (1 - near) * noise(trace[t], reports[t])
+            assert likely == expected

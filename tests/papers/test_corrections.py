@@ -329,6 +329,7 @@ def test_hlm14_balls() -> None:
     report = dx.solve(problem)
     matrix, error = report.mechanism.matrix, report.certificate.value
     assert error == pytest.approx(0.75, abs=1e-7)
+    assert dx.evaluate.worst_loss(report.mechanism, loss) == pytest.approx(error, abs=1e-9)
     diameter = problem.space.distances.max()
     t = diameter / (2 * error)
     assert 1 - 1 / t == pytest.approx(0.25, abs=1e-6)
@@ -338,6 +339,16 @@ def test_hlm14_balls() -> None:
     assert in_u == pytest.approx(0.75, abs=1e-6)
     assert in_u >= 1 - 1 / t, "equation 17 with balls in U"
     assert error >= diameter / (2 * (1 + 3)), "Theorem 6"
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        places = rng.normal(size=(7, 2))
+        apart = np.linalg.norm(places[:3, None] - places[None], axis=2)
+        elsewhere = dx.Reports(tuple(map(str, range(7))))
+        drawn = dx.Mechanism.from_matrix(dx.line(3), rng.dirichlet(np.full(7, 0.4), size=3), elsewhere)
+        error = dx.evaluate.worst_loss(drawn, apart)
+        for t in (1.1, 1.5, 3.0):
+            caught = (drawn.matrix * (apart < t * error)).sum(axis=1)
+            assert (caught >= 1 - 1 / t - 1e-12).all(), "equation 17 with balls in U, of any mechanism"
 
 
 def test_hlm14_lemma_4() -> None:

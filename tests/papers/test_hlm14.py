@@ -7,8 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import dxopt as dx
+from tests.judges.exact import violations
 
 s = dx.sanitisation
 q = dx.queries
@@ -41,6 +43,90 @@ def test_sets_of_hobbies() -> None:
         assert second.distances[x, y] == len((one | other) - (one & other))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_databases_are_rows_of_a_metric_space(seed: int) -> None:
+    """§2.1, eq 1: D^n of any D, with the metric of a product of spaces; diam(D) is the largest distance in D."""
+    rng, records = np.random.default_rng(seed), 2 + seed % 2
+    values = sorted(rng.choice(20, 3 + seed % 2, replace=False).tolist())
+    universe = dx.Universe.databases(values, records)
+    databases = list(itertools.product(values, repeat=records))
+    assert list(universe.secrets) == databases
+    apart = [[sum(abs(v - w) for v, w in zip(d, other, strict=True)) for other in databases] for d in databases]
+    product = dx.product(*[dx.MetricSpace.from_points(values)] * records)
+    assert tuple(product.labels) == universe.labels
+    for space in (product, universe.space("manhattan")):
+        assert np.array_equal(space.distances, apart)
+    places = rng.normal(size=(5, 2))
+    plane = dx.MetricSpace.from_points(places)
+    for size in range(1, 6):
+        for some in itertools.combinations(range(5), size):
+            largest = max(math.dist(places[x], places[y]) for x, y in itertools.product(some, repeat=2))
+            assert dx.characterise.diameter(plane, list(some)) == pytest.approx(largest)
+
+
+FUNCTIONS = {
+    "sum": sum,
+    "largest": max,
+    "difference": lambda database: database[0] - database[1],
+    "range": lambda database: (min(database), max(database)),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_query_maps_databases_to_a_metric_space(name: str) -> None:
+    """§2.2: any function of databases, whose answers, numbers or tuples of them, have a metric."""
+    query = q.Query.of(THREE, FUNCTIONS[name])
+    assert [query.answers[answer] for answer in query.index] == [FUNCTIONS[name](one) for one in THREE.secrets]
+    points = [np.atleast_1d(answer) for answer in query.answers]
+    for metric, order in (("euclidean", 2), ("manhattan", 1), ("chebyshev", np.inf)):
+        apart = [[np.linalg.norm(a - b, order) for b in points] for a in points]
+        assert query.space(metric).distances == pytest.approx(np.array(apart))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_response_is_random_for_each_query_and_database(name: str) -> None:
+    """Eq 2: for each Q and d a distribution on the answers to Q, which may depend on more of d than Q(d), or not."""
+    rng, query, secrets = np.random.default_rng(3), q.Query.of(THREE, FUNCTIONS[name]), THREE.space("hamming")
+    count = len(query.answers)
+    answers = dx.Reports(tuple(map(str, query.answers)))
+    noise = dx.Mechanism.from_matrix(query.induced(secrets), rng.dirichlet(np.ones(count), size=count))
+    rows = rng.dirichlet(np.ones(count), size=len(THREE))
+    any_response = dx.Mechanism.from_matrix(secrets, rows, answers)
+    oblivious = dx.lift(query, noise, secrets)
+    for response, expected in ((any_response, rows), (oblivious, noise.matrix[query.index])):
+        assert tuple(response.reports.labels) == answers.labels
+        assert response.matrix == pytest.approx(expected, abs=1e-15)
+        assert response.matrix.min() >= 0
+        assert response.matrix.sum(axis=1) == pytest.approx(1, abs=1e-14)
+        for d in range(len(THREE)):
+            drawn = np.asarray(response.sample(index=d, size=3000, rng=rng))
+            assert np.bincount(drawn, minlength=count) / 3000 == pytest.approx(expected[d], abs=0.05)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sanitised_responses_are_queries_of_sanitised_databases(seed: int) -> None:
+    """Eq 3: X_{Q,d} = Q∘X_d for all Q and d, draw by draw and as distributions; Theorem 4 of what is answered."""
+    kinds = dx.MetricSpace.from_points(range(3), "discrete")
+    factor = dx.Mechanism.from_matrix(kinds, np.random.default_rng(seed).dirichlet(np.ones(3), size=3))
+    made = s.product_sanitisation(factor, 2)
+    whole, near = made.as_mechanism(THREE), np.argwhere(THREE.space("hamming").distances == 1)
+    databases = list(itertools.product(range(3), repeat=2))
+    assert list(THREE.secrets) == databases
+    for function in FUNCTIONS.values():
+        query = q.Query.of(THREE, function)
+        chances = np.zeros((len(THREE), len(query.answers)))
+        for d, database in enumerate(databases):
+            rng, again = np.random.default_rng(seed), np.random.default_rng(seed)
+            drawn = made.answer(lambda z, of=function: of(z.tolist()), database, 20, rng)
+            assert drawn == [function(z) for z in made.sample(database, 20, again).tolist()]
+            for z in databases:
+                chance = math.prod(factor.matrix[v, w] for v, w in zip(database, z, strict=True))
+                chances[d, query.answers.index(function(z))] += chance
+        response = whole.remap(query.index, dx.Reports(tuple(map(str, query.answers))))
+        assert response.matrix == pytest.approx(chances, abs=1e-14)
+        assert excess(chances, made.privacy.epsilon, near) <= 1e-9
+
+
 RELATIONS = {
     "hamming": lambda: THREE.space("hamming"),
     "manhattan": lambda: THREE.space("manhattan"),
@@ -66,11 +152,38 @@ def test_every_query_is_as_private_under_any_metric(relation: str, delta: float)
         assert dx.evaluate.smallest_delta(identity, epsilon / 2, pairs="adjacent") == pytest.approx(
             excess(matrix, epsilon / 2, near), abs=1e-12
         )
+        # §3: of events that generate all, and of half of them, neighbours are those under this metric
+        halves = [list(range(size)) for size in range(1, 9)]
+        for sets, atoms in ((halves, np.arange(9)), (halves[::2], np.arange(9) // 2 + np.arange(9) % 2)):
+            coarse = s.on_algebra(identity, sets)
+            summed = np.array([[row[atoms == atom].sum() for atom in range(atoms.max() + 1)] for row in matrix])
+            found = dx.evaluate.smallest_delta(coarse, epsilon / 2, pairs="adjacent")
+            assert found == pytest.approx(excess(summed, epsilon / 2, near), abs=1e-12)
         for answers in (2, 3, 5, 9):
             query = rng.integers(0, answers, len(THREE))
             query[:answers] = np.arange(answers)
             response = identity.remap(query, dx.Reports(tuple(map(str, range(answers)))))
             assert excess(response.matrix, epsilon, near) <= delta + 1e-9
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_without_delta_it_is_the_original_notion(relation: str) -> None:
+    """§2.3: at δ = 0 it is that neighbours give no report a chance more than e^ε times as large, nor any event."""
+    space = RELATIONS[relation]()
+    near = np.argwhere(space.distances == 1)
+    for seed in range(3):
+        matrix = sanitised(THREE, seed).matrix
+        largest = max(float(np.log(matrix[x] / matrix[other]).max()) for x, other in near)
+        identity = dx.Mechanism.from_matrix(space, matrix)
+        assert dx.evaluate.smallest_epsilon(identity, delta=0.0, pairs="adjacent") == pytest.approx(largest)
+        assert excess(matrix, largest * (1 + 1e-9), near) <= 1e-15
+        assert excess(matrix, largest * 0.9, near) > 1e-9
+    problem = dx.Problem(space, epsilon=1.0, prior=dx.Prior.uniform(space), loss="binary")
+    best = dx.solve(problem)
+    assert violations(best.mechanism.matrix, np.where(space.distances == 1, 1.0, np.inf), 1.0) == []
+    reached = max(float(np.log(best.mechanism.matrix[x] / best.mechanism.matrix[other]).max()) for x, other in near)
+    assert reached == pytest.approx(1.0, abs=1e-6)
+    assert dx.solve(problem.but(delta=0.0)).certificate.value == pytest.approx(best.certificate.value, abs=1e-9)
 
 
 def test_averaging_attacks() -> None:
@@ -114,6 +227,9 @@ def test_the_error_of_an_answer() -> None:
     prior = dx.Prior.from_weights(BITS.space("hamming"), np.arange(1.0, 9.0))
     assert dx.evaluate.expected_loss(response, prior, apart) == pytest.approx(np.arange(1, 9) @ errors / 36)
     assert dx.evaluate.worst_loss(response, apart) == pytest.approx(max(errors))
+    for d, error in enumerate(errors):
+        known = dx.Prior.from_weights(BITS.space("hamming"), np.eye(8)[d])
+        assert dx.evaluate.expected_loss(response, known, apart) == pytest.approx(error)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.2])
@@ -133,13 +249,62 @@ def test_randomised_response_if_and_only_if(m: int, delta: float) -> None:
 
 def test_laplace_noise_on_databases_is_that_for_the_identity_query() -> None:
     """Example 5, closing note: the l_1 sensitivity of the identity query is diam(D), and δ = 0 its scale over ε."""
-    for values, records in (([0, 1, 4], 2), ([0.0, 2.5], 3), ([-1, 0, 6], 1)):
+    drawn = [(np.sort(np.random.default_rng(seed).uniform(-9, 9, 4)).tolist(), 2) for seed in range(3)]
+    for values, records in (([0, 1, 4], 2), ([0.0, 2.5], 3), ([-1, 0, 6], 1), *drawn):
         one = dx.Universe.databases(values, records)
         identity = q.identity(one)
         found = q.sensitivity(identity, one.space("hamming"), one.space("manhattan"))
         diameter = max(values) - min(values)
         assert found.delta == pytest.approx(diameter)
         assert s.laplace_scale(diameter, epsilon=0.7) == pytest.approx(found.delta / 0.7, rel=1e-12)
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.2])
+@pytest.mark.parametrize("seed", range(3))
+def test_laplace_noise_on_records_is_private_for_databases(seed: int, delta: float) -> None:
+    """Example 5: from the printed scale on, for all neighbours in D^n and in cells that tell them apart best."""
+    rng, epsilon = np.random.default_rng(seed), (0.3, 1.0, 2.0)[seed]
+    values = np.sort(rng.uniform(-3, 3, 3))
+    diameter, universe = float(np.ptp(values)), dx.Universe.databases(range(3), 2)
+    near = np.argwhere(universe.space("hamming").distances == 1)
+    printed = s.laplace_scale(diameter, epsilon=epsilon, delta=delta)
+    assert printed == pytest.approx(diameter / (epsilon - math.log(1 - delta)))
+    exact = s.laplace_scale(diameter, epsilon=epsilon, delta=delta, exact=True)
+    for scale in (0.9 * exact, exact, printed, 2 * printed, 10 * printed):
+        best = values[0] + max(0.0, diameter - epsilon * scale) / 2
+        ends = np.sort([-math.inf, *values, best, *rng.uniform(-6, 6, 4), math.inf])
+        cells = np.diff(stats.laplace(scale=scale).cdf(ends - values[:, None]), axis=1)
+        kinds = dx.MetricSpace.from_points(range(3), "discrete")
+        factor = dx.Mechanism.from_matrix(kinds, cells, dx.Reports(tuple(map(str, range(cells.shape[1])))))
+        matrix = s.product_sanitisation(factor, 2).as_mechanism(universe).matrix
+        over = max(np.maximum(matrix[x] - math.exp(epsilon) * matrix[other], 0).sum() for x, other in near)
+        if scale < exact:
+            assert over > delta + 1e-3
+        else:
+            assert over <= delta + 1e-12
+        if scale == exact:
+            assert over == pytest.approx(delta, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_errors_of_any_product_depend_on_the_metric_of_databases(seed: int) -> None:
+    """§6: for records perturbed in any way, n times the error of one where distances add up, else less."""
+    rng, one = np.random.default_rng(seed), dx.line(3)
+    record = dx.Mechanism.from_matrix(one, rng.dirichlet(np.ones(3), size=3))
+    alike = dx.Mechanism.from_matrix(dx.MetricSpace.from_points(range(3), "discrete"), record.matrix)
+    level = dx.evaluate.smallest_epsilon(alike)
+    least = s.error_bounds(one, epsilon=level, budget="uniform").best
+    error = dx.evaluate.worst_loss(record, "distance")
+    assert 0 < least <= error
+    for records in (2, 3):
+        universe = dx.Universe.databases([0, 1, 2], records)
+        product = s.product_sanitisation(record, records).as_mechanism(universe)
+        added, largest = (
+            dx.evaluate.worst_loss(product, universe.space(metric).distances) for metric in ("manhattan", "chebyshev")
+        )
+        assert added == pytest.approx(records * error)
+        assert records * least <= added
+        assert max(least, error - 1e-12) <= largest < added - 0.05
 
 
 def test_errors_of_databases_depend_on_their_metric() -> None:
@@ -214,6 +379,8 @@ def test_theorem_6_and_lemma_4_wherever_reports_are(seed: int, delta: float) -> 
     assert least > 0
     assert least >= 2 * printed * (1 - 1e-7)
     bounds = s.error_bounds(space, epsilon=epsilon, delta=delta, budget="uniform", reports=dx.Reports(tuple("ab")))
+    assert bounds.diameter == pytest.approx(printed, rel=1e-9)
+    assert bounds.pair == pytest.approx(2 * printed, rel=1e-9)
     assert printed <= bounds.best * (1 + 1e-12) <= least * (1 + 1e-6)
 
 
@@ -223,6 +390,9 @@ def test_unions_of_products_are_made_disjoint(seed: int) -> None:
     rng, count = np.random.default_rng(seed), 2 + seed % 3
     first, second = ([{*rng.choice(5, rng.integers(1, 4))} for _ in range(count)] for _ in range(2))
     union = {pair for a, b in zip(first, second, strict=True) for pair in itertools.product(a, b)}
+    factor = dx.Mechanism.from_matrix(dx.line(5), rng.dirichlet(np.ones(5), size=5))
+    both = s.product_sanitisation(factor, 2).as_mechanism(dx.Universe.databases(range(5), 2))
+    chances = both.matrix.reshape(5, 5, 5, 5)  # of two records, and of what is reported of them
     for unite, meet, swapped in ((first, second, False), (second, first, True)):
         parts = []
         for size in range(1, count + 1):
@@ -234,3 +404,7 @@ def test_unions_of_products_are_made_disjoint(seed: int) -> None:
         assert all(not (b & other) for (_, b), (_, other) in itertools.combinations(parts, 2))
         made = {pair for a, b in parts for pair in itertools.product(a, b)}
         assert made == ({pair[::-1] for pair in union} if swapped else union)
+        # so that in a product the chance of the union is the sum of those of the parts, as Theorem 5 needs it
+        x, y = (4, 1) if swapped else (1, 4)
+        parted = sum(factor.matrix[x, list(a)].sum() * factor.matrix[y, list(b)].sum() for a, b in parts)
+        assert parted == pytest.approx(sum(chances[1, 4, int(z), int(w)] for z, w in union))

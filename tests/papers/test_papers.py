@@ -13,6 +13,7 @@ import pytest
 import dxopt as dx
 from dxopt.batch import run
 from dxopt.spaces import families
+from tests.judges.exact import violations
 from tests.material.few import few
 from tests.material.files import PROBLEMS
 
@@ -141,6 +142,8 @@ def test_adjacent_databases() -> None:
     x, adjacent, other = (universe.places[one] for one in ((32, 41, 27), (21, 41, 27), (21, 52, 27)))
     for space in (dx.neighbours(universe, "bounded"), universe.space("hamming")):
         assert (space.distances[x, adjacent], space.distances[x, other]) == (1, 2)
+        records = np.array(universe.secrets)
+        assert np.array_equal(space.distances, (records[:, None] != records[None]).sum(axis=2))
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +174,11 @@ def test_only_utility_depends_on_the_prior(city: tuple[dx.Problem, dx.Prior]) ->
     mechanism, best = dx.solve(private).mechanism, dx.solve(private.but(prior=other)).certificate
     assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(1.0, rel=1e-12)
     assert dx.evaluate.expected_loss(mechanism, other, "distance") > best.value + 1e-3
+    for seed in range(3):
+        drawn = dx.Prior.from_weights(problem.space, np.random.default_rng(seed).dirichlet(np.ones(9)))
+        made = dx.solve(private.but(prior=drawn))
+        assert violations(made.mechanism.matrix, problem.space.distances, 1.0) == []
+        assert dx.evaluate.expected_loss(mechanism, drawn, "distance") > made.certificate.value + 1e-4
 
 
 def test_hobbies_are_asked_for() -> None:
@@ -185,7 +193,12 @@ def test_hobbies_are_asked_for() -> None:
     number = dx.queries.count(universe, lambda person: bool(person[0] or person[1]))
     favourites = dx.queries.Query.of(universe, common)
     assert number.answers == (0, 1, 2)
+    liking = [sum(music or football for music, football, _ in database) for database in universe.secrets]  # pyright: ignore
+    assert [number.answers[answer] for answer in number.index] == liking
     assert favourites.answers == ((0, 1), (0, 2), (1, 2))
+    for database, answer in zip(universe.secrets, favourites.index, strict=True):
+        totals = np.sum(database, axis=0)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        assert totals[list(favourites.answers[answer])].min() >= np.delete(totals, favourites.answers[answer]).max()  # pyright: ignore
     secrets = dx.neighbours(universe, "bounded")
     assert dx.queries.sensitivity(number, secrets, number.space()).delta == 1
     answers = favourites.induced(secrets)
@@ -208,6 +221,7 @@ def test_pairs_to_check(values: int, records: int) -> None:
     whole = product.as_mechanism(universe).privacy
     assert whole is not None
     assert f"all {2 * many} ordered pairs" in whole.how
+    assert product.as_mechanism(universe).matrix.shape[1] == values**records  # 2^{v^n} events, not 2^v
     assert whole.epsilon == pytest.approx(product.privacy.epsilon, rel=1e-9)
 
 

@@ -64,6 +64,10 @@ def test_no_mechanism_errs_less(seed: int, delta: float, budget: str) -> None:
     budgets = epsilon * distances if budget == "metric" else np.full(distances.shape, epsilon)
     bounds = s.error_bounds(space, epsilon=epsilon, delta=delta, budget=budget)
     optimum = minimax(distances, budgets, delta)
+    if budget == "uniform":
+        m, nearest = len(space) - 1, distances[distances > 0].min()
+        assert bounds.packing == pytest.approx((1 - delta) * nearest * m / (m + np.exp(epsilon)), rel=1e-9)
+        assert bounds.diameter == pytest.approx((1 - delta) * distances.max() / (2 * (1 + np.exp(epsilon))), rel=1e-9)
     assert 0 < bounds.diameter <= bounds.pair <= bounds.best
     assert 0 < bounds.packing <= bounds.best <= optimum * (1 + 1e-7)
 
@@ -149,6 +153,10 @@ def test_laplace_noise(epsilon: float, delta: float, diameter: float, exact: boo
         return sum(quad(over, low, high)[0] for low, high in parts)
 
     assert exceeds(1.0) <= delta + 1e-7
+    # it falls as the scale grows and for values that are nearer, so that this is so from the scale on, for all pairs
+    for by in (0.7, 2.0, 10.0):
+        falling = max(0.0, 1 - np.exp((epsilon - diameter / (scale * by)) / 2))
+        assert exceeds(by) == pytest.approx(falling, abs=1e-7)
     if exact:
         assert exceeds(1.0) == pytest.approx(delta, abs=1e-7)
         assert exceeds(0.99) > delta + 1e-5 * (1 - delta) * epsilon
