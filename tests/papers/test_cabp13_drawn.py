@@ -246,9 +246,11 @@ def everywhere(distances: Array, steps: Array, found: Callable[[int, int], list[
 
 def test_maximally_tight_families_and_their_chains() -> None:
     """§2, Definitions 2 and 3: families of which few or all pairs have a tight maximal chain, against all chains."""
-    rng, space = np.random.default_rng(2), dx.line(4)
-    distances, held, lengths = space.distances, [[], []], [[], []]
+    rng, held, lengths = np.random.default_rng(2), [[], []], [[], []]
     for trial in range(40):
+        drawn = np.triu(rng.choice([2.0, 3.0, 4.0], (4, 4)), 1)
+        space = dx.MetricSpace.from_distances(drawn + drawn.T) if trial % 4 == 0 else dx.line(4)
+        distances = space.distances
         hidings = [rng.permutation(4) for _ in range(5 + 2 * trial)]
         steps = np.zeros((4, 4), dtype=bool)
         for hiding, x in itertools.product(hidings, range(4)):
