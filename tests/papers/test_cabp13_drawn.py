@@ -35,7 +35,7 @@ def test_what_is_taken_as_distances() -> None:
     """§1, §2: 0 from a point to itself and the triangle inequality, or it is refused; symmetric or said not to be."""
     rng, seen = np.random.default_rng(6), set()
     for _ in range(400):
-        given = rng.choice([1.0, 2.0, 3.0, 4.0, math.inf], (3, 3))
+        given = rng.choice([1.0, 2.0, 3.001, 4.0, math.inf], (3, 3))
         given = np.minimum(given, given.T) if rng.random() < 0.7 else given
         np.fill_diagonal(given, 0)
         given[1, 1] = float(rng.random() < 0.1)
@@ -298,7 +298,7 @@ def test_chains_of_expansive_steps() -> None:
 
 @pytest.mark.parametrize("metric", ["hamming", "manhattan", "chebyshev"])
 def test_families_and_induced_distances_of_any_query(metric: str) -> None:
-    """After Fact 5, Theorem 6: H_{ε/Δ}∘f is εd_X-private; Δ times the induced distances is d_Y iff f is uniform."""
+    """Fact 5, H_{ε/Δ}∘f, Theorem 6: levels of H∘f for any H and f; induced distances are d_Y / Δ iff f is uniform."""
     one, rng, uniform = dx.Universe.databases([0, 1, 2], 2), np.random.default_rng(12), []
     space = one.space(metric)
     pairs = np.argwhere(space.distances > 0)
@@ -312,14 +312,20 @@ def test_families_and_induced_distances_of_any_query(metric: str) -> None:
         delta = float(max(abs(drawn[x] - drawn[y]) / space.distances[x, y] for x, y in pairs))
         found = q.sensitivity(query, space, answers)
         assert found.delta == pytest.approx(delta, rel=1e-12)
-        lifted = dx.lift(query, dx.classic.geometric(answers, epsilon=epsilon / delta), space)
+        geometric = dx.classic.geometric(answers, epsilon=epsilon / delta)
+        lifted = dx.lift(query, geometric, space)
+        assert np.array_equal(lifted.matrix, geometric.matrix[[query.answers.index(answer) for answer in drawn]])
         assert lifted.privacy is not None
         assert lifted.privacy.epsilon == pytest.approx(epsilon, rel=1e-12)
         assert violations(lifted.matrix, space.distances, epsilon * (1 + 1e-12)) == []
         induced = query.induced(space)
         assert np.allclose(delta * induced.distances, answers.distances) == found.uniform
-        mechanism = noisy(answers, trial).matrix
-        own = level(mechanism, induced.distances, np.argwhere(induced.distances > 0))
-        assert level(mechanism[query.index], space.distances, pairs) == pytest.approx(own)
+        mechanism = noisy(answers, trial)
+        own, own_induced = (
+            level(mechanism.matrix, by.distances, np.argwhere(by.distances > 0)) for by in (answers, induced)
+        )
+        through = level(dx.lift(query, mechanism, space).matrix, space.distances, pairs)
+        assert through == pytest.approx(own_induced)
+        assert through == pytest.approx(delta * own) if found.uniform else through <= delta * own * (1 + 1e-12)
         uniform.append(found.uniform)
     assert 2 < sum(uniform) < len(uniform)
