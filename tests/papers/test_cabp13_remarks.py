@@ -50,6 +50,13 @@ def test_two_metrics_are_in_general_incomparable() -> None:
         matrix = dx.tight_constraints(own, 1.0).matrix
         assert violations(matrix, own.distances, 1 + 1e-12) == []
         assert violations(matrix, other.distances, 1 + 1e-3) != []
+        again = dx.certify(matrix, own, 1 + 1e-12).privacy
+        assert again is not None
+        assert again.epsilon <= 1 + 1e-12
+        with pytest.raises(dx.SpecError, match="is not private"):
+            dx.certify(matrix, other, 1 + 1e-3)
+        levels = [dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, matrix)) for space in (own, other)]
+        assert levels == pytest.approx([1, 2])
 
 
 @pytest.mark.parametrize("name", ["two of three", "three of two"])

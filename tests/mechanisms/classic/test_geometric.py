@@ -126,11 +126,12 @@ def test_no_full_grid(points: list) -> None:
         geometric(dx.MetricSpace.from_points(points), epsilon=1.0)
 
 
-@pytest.mark.parametrize(("epsilon", "step", "last"), [(0.7, 1.0, 5), (0.3, 2.5, 3), (4.0, 0.1, 8)])
+@pytest.mark.parametrize(("epsilon", "step", "last"), [(0.7, 1.0, 5), (0.3, 2.5, 3), (4.0, 0.1, 8), (1.0, 1.0, 1)])
 def test_on_the_multiples_of_a_step_it_is_that_of_the_figure(epsilon: float, step: float, last: int) -> None:
     """CABP13, Figure 2 (iv), with q[0..k]: its e^{qe} over e^{qe} + 1 at the ends, e^{qe} - 1 over it between."""
     factor = math.exp(step * epsilon)
     matrix = geometric(dx.line(last + 1, step=step), epsilon=epsilon).matrix
+    assert dx.tight_constraints(dx.line(last + 1, step=step), epsilon).matrix == pytest.approx(matrix, abs=1e-12)
     for y in range(last + 1):
         for z in range(last + 1):
             scale = (factor if z in (0, last) else factor - 1) / (factor + 1)

@@ -124,8 +124,9 @@ def test_planar_radii_solve_their_cdf(probability: float) -> None:
         assert radius == pytest.approx(-(branch + 1) / epsilon, rel=1e-10)
 
 
-def test_the_densities_are_those_of_the_figure() -> None:
-    epsilon, offsets = 0.9, np.array([[0.0, 0.0], [1.0, -2.0], [-0.3, 0.4]])
+@pytest.mark.parametrize("epsilon", [0.05, 0.9, 4.0])
+def test_the_densities_are_those_of_the_figure(epsilon: float) -> None:
+    offsets = np.array([[0.0, 0.0], [1.0, -2.0], [-0.3, 0.4]])
     assert Laplace(epsilon).density(offsets) == pytest.approx(epsilon / 2 * np.exp(-epsilon * abs(offsets)))
     straight = np.array([0.0, math.sqrt(5), 0.5])
     assert PlanarLaplace(epsilon).density(offsets) == pytest.approx(
