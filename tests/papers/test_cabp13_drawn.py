@@ -1,8 +1,9 @@
-"""CABP13 §3 to §5: statements about all universes, queries, mechanisms and consumers, on those that are drawn."""
+"""CABP13 §4 to §6: statements about all universes, queries, mechanisms and consumers, on those that are drawn."""
 
 from __future__ import annotations
 
 import itertools
+import math
 
 import networkx as nx
 import numpy as np
@@ -41,18 +42,39 @@ def is_best(apart: Array, epsilon: float, geometric: Array, rng: np.random.Gener
 @pytest.mark.parametrize("seed", range(8))
 def test_any_laplace_mechanism_is_private(seed: int) -> None:
     """CABP13 Def 6 and Fact 7: λ(z) e^{-d(y, z)} with λ such that all rows sum to 1, to reports anywhere."""
-    rng, found = np.random.default_rng(seed), 0
-    metric = ("euclidean", "manhattan", "chebyshev")[seed % 3]
-    while not found:
+    rng, metric = np.random.default_rng(seed), ("euclidean", "manhattan", "chebyshev")[seed % 3]
+    while True:
         points, epsilon = rng.uniform(0, 2, (15, 2)), rng.uniform(0.3, 3)
-        apart = dx.MetricSpace.from_points(points, metric).distances[:3, 3:]
-        scale, missing = nnls(np.exp(-epsilon * apart), np.ones(3))
-        found = missing < 1e-12
-    matrix = (scale * np.exp(-epsilon * apart))[:, scale > 0]
+        kernel = np.exp(-epsilon * dx.MetricSpace.from_points(points, metric).distances[:3, 3:])
+        scale, missing = nnls(kernel, np.ones(3))
+        if missing < 1e-12:
+            break
+    matrix = (scale * kernel)[:, scale > 0]
     secrets = dx.MetricSpace.from_points(points[:3], metric)
     laplace = dx.Mechanism.from_matrix(secrets, matrix, dx.Reports(tuple(map(str, range(matrix.shape[1])))))
     assert dx.evaluate.smallest_epsilon(laplace) <= epsilon * (1 + 1e-9)
     assert level(matrix, secrets.distances, np.argwhere(secrets.distances > 0)) <= epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
+def test_laplace_and_exponential_mechanisms_are_variants(epsilon: float) -> None:
+    """CABP13 §4.1: where λ is the same of all reports, the Laplace mechanism is the exponential one at 2ε."""
+    for space in (dx.torus((5,)), dx.torus((3, 4)), dx.Universe.databases([0, 1, 2], 2).space("hamming")):
+        laplace = dx.tight_constraints(space, epsilon).matrix
+        assert dx.classic.exponential(space, epsilon=2 * epsilon).matrix == pytest.approx(laplace, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_places_are_told_apart_by_their_euclidean_distance(seed: int) -> None:
+    """CABP13 §6.2: εd_2 between places that are drawn, and on a grid; the optimum is private for it."""
+    rng, epsilon = np.random.default_rng(seed), 0.8
+    places, spacing = rng.uniform(-3, 3, (6, 2)), rng.uniform(0.2, 2)
+    lattice = [(spacing * row, spacing * column) for row in range(2) for column in range(3)]
+    for points, space in ((places, dx.MetricSpace.from_points(places)), (lattice, dx.grid((2, 3), spacing=spacing))):
+        apart = np.array([[math.dist(one, other) for other in points] for one in points])
+        assert space.distances == pytest.approx(apart)
+        found = dx.solve(dx.Problem(space, epsilon=epsilon, prior=rng.dirichlet(np.ones(6)))).mechanism.matrix
+        assert (np.log(found[:, None] / found[None]).max(axis=2) <= epsilon * apart + 1e-9).all()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -133,15 +155,23 @@ def test_sums_and_percentiles_of_any_step(metric: str, seed: int) -> None:
     is_best(apart, epsilon, truncated_geometric(query.answers, epsilon / delta), rng)
 
 
-@pytest.mark.parametrize("metric", ["manhattan", "normalised_manhattan"])
+RECORD = (families.substitutions, families.one_record_within)
+FAMILIES = {
+    "manhattan": RECORD,
+    "normalised_manhattan": RECORD,
+    "chebyshev": (families.substitutions_everywhere, families.boxes),
+}
+
+
+@pytest.mark.parametrize("metric", FAMILIES)
 @pytest.mark.parametrize("seed", range(4))
-def test_proposition_2_for_any_values(seed: int, metric: str) -> None:
-    """CABP13 Prop 2: Φ_1 and 𝒩_1 are maximally tight, as by Defs 2 and 3, for values at any distances."""
-    values = np.random.default_rng(seed).permutation(7)[: 3 if seed else 4].tolist()
-    one = dx.Universe.databases(values, 2 + (seed == 1), absent=seed == 2)
+def test_maximally_tight_for_any_values(seed: int, metric: str) -> None:
+    """CABP13 Prop 2 and §6.1: Φ_1 and 𝒩_1, Φ_∞ and 𝒩_∞, by Defs 2 and 3, for values that are drawn."""
+    values = np.random.default_rng(seed).permutation(7)[: 2 if seed == 1 else 3].tolist()
+    one = dx.Universe.databases(values, 2 + (seed == 1), absent=seed == 2 and metric != "chebyshev")
     space = one.space(metric)
     distances, points = space.distances, range(len(space))
-    hidings, sets = list(families.substitutions(one)), list(families.one_record_within(one))
+    hidings, sets = (list(family(one)) for family in FAMILIES[metric])
     swaps, pairs = np.zeros((2, len(space), len(space)), dtype=bool)
     for hiding in hidings:
         farthest = distances[points, hiding].max()
@@ -163,7 +193,8 @@ def test_what_is_learned_under_the_normalised_metric_is_privacy(seed: int) -> No
     space = THREE.space("normalised_manhattan")
     mechanism = noisy(space, seed + 20)
     least = level(mechanism.matrix, space.distances, np.argwhere(space.distances > 0))
-    apart = np.array([[np.abs(np.subtract(x, y)).max() / 3 for y in THREE.secrets] for x in THREE.secrets])
+    secrets = np.array(THREE.secrets)
+    apart = np.abs(secrets[:, None] - secrets).max(axis=2) / 3
     anyone = dx.Prior.from_weights(space, np.random.default_rng(seed).random(len(space)) ** 6 + 1e-12)
 
     def skewed(rare: int, common: int) -> dx.Prior:
