@@ -128,10 +128,14 @@ def test_distances_of_section_5() -> None:
     assert one.space("manhattan").distances == pytest.approx(np.array(by_hand))
     assert one.space("normalised_manhattan").distances == pytest.approx(np.array(by_hand) / 4)
     assert one.space("manhattan").distances.max() == 2 * 4
-    salaries = dx.Universe.databases([0, 20_000, 20_001, 1_000_000], 2).space("normalised_manhattan")
+    people = dx.Universe.databases([0, 20_000, 20_001, 1_000_000], 2)
+    salaries = people.space("normalised_manhattan")
     assert salaries.distances[salaries.index("(0, 0)"), salaries.index("(1000000, 0)")] == 1
     near = salaries.distances[salaries.index("(20000, 0)"), salaries.index("(20001, 0)")]
     assert near == pytest.approx(1e-6)
+    same = people.space("hamming").distances
+    assert same[people.places[0, 0], people.places[1_000_000, 0]] == 1
+    assert same[people.places[20_000, 0], people.places[20_001, 0]] == 1
 
 
 def test_proposition_3() -> None:

@@ -12,7 +12,7 @@ import pytest
 import dxopt as dx
 from problems.cabp13 import figures
 from problems.traces import meters
-from tests.judges.brute_force import remapped, truncated_geometric
+from tests.judges.brute_force import induced, remapped, truncated_geometric
 from tests.judges.oracle import optimum
 from tests.material.channels import level, noisy
 from tests.material.few import few
@@ -144,6 +144,21 @@ def test_a_query_whose_answers_are_on_no_path() -> None:
     assert q.optimality(query, secrets).status == "none"
     at_once, alone = together(query.induced(secrets).distances, 0.5, [(0, 1), (1, 2), (0, 2)])
     assert at_once > alone + 1e-3
+
+
+@pytest.mark.parametrize("seed", few(range(20), 10))
+def test_no_best_mechanism_for_queries_that_are_drawn(seed: int) -> None:
+    """Theorem 9: of three bits, up to four answers, at a level below ln 2; where they are on a path, there is one."""
+    rng = np.random.default_rng(seed)
+    one = dx.Universe.databases([0, 1], 3)
+    drawn = rng.integers(0, 4, 8) if seed % 3 else np.array([sum(x) for x in one.secrets])  # pyright: ignore
+    query, secrets = q.Query.of(one, lambda x: int(drawn[one.places[x]])), one.space("hamming")
+    apart = induced(secrets.distances, query.index.tolist())
+    path = sorted((apart == 1).sum(axis=0)) == [1, 1] + [2] * (len(apart) - 2)
+    assert (q.optimality(query, secrets).status == "none") == (not path)
+    pairs = list(itertools.combinations(range(len(apart)), 2))
+    at_once, alone = together(apart, rng.uniform(0.1, math.log(2)), pairs)
+    assert (at_once == pytest.approx(alone, abs=1e-7)) if path else (at_once > alone + 1e-4)
 
 
 @pytest.mark.parametrize("metric", ["hamming", "manhattan", "chebyshev"])

@@ -155,15 +155,16 @@ def test_infinite_distances() -> None:
     assert q.sensitivity(query, untied, apart).delta == 0.0
 
 
+@pytest.mark.parametrize("step", [1.0, 0.5, 3.0])
 @pytest.mark.parametrize(("records", "largest"), [(2, 2), (3, 2), (2, 3)])
-def test_family_c(records: int, largest: int) -> None:
+def test_family_c(records: int, largest: int, step: float) -> None:
     """CABP13 Prop 5; what is not in it is caught both ways."""
-    one = universe(records, largest)
+    one = universe(records, largest, step)
     for query in standard(one).values():
         found = q.family_c(query)
         assert found.member
         assert found.attained is not None
-        assert abs(answers(query)[found.attained[0]] - answers(query)[found.attained[1]]) == largest
+        assert abs(answers(query)[found.attained[0]] - answers(query)[found.attained[1]]) == step * largest
     doubled = q.Query.of(one, lambda x: 2 * sum(v for v in x if v is not None))
     assert q.family_c(doubled).broken is not None
     halved = q.Query.of(one, lambda x: sum(v for v in x if v is not None) / 2)

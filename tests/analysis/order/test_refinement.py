@@ -104,7 +104,7 @@ def test_definition_7_is_about_monotone_losses() -> None:
     """CABP13 Def 7: some private mechanism on a path is no remap of the truncated geometric one, whatever ε; the gain
     that shows it rewards telling the middle from both ends, and is not monotone."""
     space = dx.line(3)
-    for epsilon in (0.3, math.log(2), 2.0):
+    for epsilon in (0.1, 0.3, math.log(2), 1.2, 2.0, 4.0):
         alpha = math.exp(-epsilon)
         column = np.array([1.0, alpha, 1.0])
         other = dx.certify(np.stack([column, 1 - column], axis=1) / 2 + [[0, 0.5]], space, epsilon, repair=True)
@@ -116,7 +116,10 @@ def test_definition_7_is_about_monotone_losses() -> None:
         of_geometric = [*np.linalg.solve(rays[:, :3], np.ones(3)), 0.0]
         of_other = np.array([0, 1, 0, 1]) / (1 + alpha)
         np.testing.assert_allclose(rays @ of_other, 1.0)
-        assert (rays @ np.maximum(of_geometric, of_other)).max() > 1 + 1e-3
+        # At any ε: the first secret has (1 + α²)/(1 + α) too much, and the only remap has an entry below 0.
+        assert (rays @ np.maximum(of_geometric, of_other))[0] == pytest.approx(1 + (1 + alpha**2) / (1 + alpha))
+        lacking = np.linalg.solve(dx.classic.geometric(space, epsilon=epsilon).matrix, column)
+        assert lacking[1] == pytest.approx(-alpha * (1 + alpha) / (1 - alpha))
 
 
 def test_rough_channels_become_exact() -> None:

@@ -13,6 +13,7 @@ import dxopt as dx
 from dxopt.analysis.order.remaps import bound_of_weights, proven_worst_case
 from tests.judges.rational import fractions
 from tests.material.few import few
+from tests.material.optima import optimum
 
 Matrix = np.ndarray
 
@@ -81,6 +82,29 @@ def test_the_geometric_mechanism_is_optimal_for_risk_averse_users() -> None:
     assert dx.evaluate.optimal_random_remap(dx.classic.geometric(space, epsilon=math.log(2))).value == pytest.approx(
         0.9878542510121451, abs=1e-9
     )
+
+
+@pytest.mark.parametrize("seed", few(range(10), 6))
+def test_risk_averse_users_with_losses_that_are_drawn(seed: int) -> None:
+    """CABP13 §4.2: at any level, for any loss that rises with the distance, TG with a remap that draws is best."""
+    rng = np.random.default_rng(seed)
+    size, epsilon = int(rng.integers(3, 7)), rng.uniform(0.2, 2)
+    rises = rng.random((2, size, size)).cumsum(axis=2)
+    losses = np.array([[rises[int(z < y), y, abs(y - z)] for z in range(size)] for y in range(size)])
+    space = dx.line(size)
+    found = dx.evaluate.optimal_random_remap(dx.classic.geometric(space, epsilon=epsilon), losses)
+    best = optimum(dx.Problem(space, epsilon=epsilon, loss=losses, objective="worst_loss"))
+    assert found.value == pytest.approx(best, abs=1e-7)
+
+
+def test_no_table_is_best_for_risk_averse_users() -> None:
+    """CABP13 §4.2: all 7^7 tables of the problem of the paper, at 7/6 or more; a remap that draws has 0.988."""
+    channel, costs = dx.classic.geometric(dx.line(7), epsilon=math.log(2)).matrix, dx.line(7).distances
+    paid = np.zeros((7, 1))
+    for report in range(7):
+        paid = (paid[:, :, None] + channel[:, report, None, None] * costs[:, None, :]).reshape(7, -1)
+    assert paid.shape[1] == 7**7
+    assert paid.max(axis=0).min() == pytest.approx(7 / 6)
 
 
 def test_infinite_losses_are_never_drawn() -> None:

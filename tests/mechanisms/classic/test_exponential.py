@@ -24,6 +24,7 @@ def test_formula(space: dx.MetricSpace) -> None:
     assert_proven(report)
     kernel = np.exp(-0.5 * 1.3 * space.distances)
     assert report.mechanism.matrix == pytest.approx(kernel / kernel.sum(axis=1, keepdims=True), abs=1e-12)
+    assert dx.classic.exponential(space, epsilon=1.3).matrix == pytest.approx(report.mechanism.matrix, abs=1e-12)
     assert report.claim == "valid"
     assert report.delivered
 
