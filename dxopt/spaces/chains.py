@@ -14,8 +14,8 @@ EQUAL = 1e-9  # distances that differ by no more than this, relative, count as e
 class TightChains:
     """Tight chains between points.
 
-    `missing` `(k, 2)` are the pairs at a finite distance above 0 that no tight chain joins; `_before` `(n, n)` has for
-    each pair the point before the second one on a shortest chain from the first, and `_tight` whether that is tight.
+    `missing` `(k, 2)` are the pairs at a finite distance above 0 that no tight chain joins. For each pair, `_tight`
+    says whether the shortest chain is tight, and `_before` has the point before the second one on it, both `(n, n)`.
     """
 
     missing: NDArray[np.int64]
