@@ -151,10 +151,7 @@ def test_equal_rows_need_nothing() -> None:
         (lambda given: evaluate.smallest_delta(given, math.inf), "epsilon: is inf"),
         (lambda given: evaluate.smallest_delta(given, math.nan), "epsilon: is nan"),
         (lambda given: evaluate.smallest_delta(given, 1.0, pairs="some"), "pairs: is 'some'; choose one of all"),
-        (
-            lambda given: evaluate.smallest_epsilon(given, 1.0),
-            "delta: is 1",
-        ),
+        (lambda given: evaluate.smallest_epsilon(given, 1.5), "delta: is 1.5; give a number from 0 to 1"),
         (lambda given: evaluate.smallest_epsilon(given, pairs="some"), "pairs: is 'some'"),
         (lambda given: evaluate.privacy_profile(given, [1.0, -2.0]), "epsilon: is -2"),
     ],

@@ -157,7 +157,7 @@ def test_the_geometric_curve_of_two_counts_is_two_independent_mechanisms() -> No
     """Figure 6(b): each count by the truncated geometric mechanism at ε/2, with the remap that is best."""
     for epsilon, people in ((0.6, 3), (1.1, 4), (1.3, 6)):
         one = truncated_geometric(range(people + 1), epsilon / 2)
-        both = np.kron(one, one)
+        both = np.asarray(np.kron(one, one), dtype=np.float64)
         binary = 1 - np.eye(len(both))
         known = 1 - remapped(both, np.full(len(both), 1 / len(both)), binary)
         assert utilities.geometric_counts(epsilon, people) == pytest.approx(known, abs=1e-8)

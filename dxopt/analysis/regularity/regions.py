@@ -81,6 +81,12 @@ def region(space: MetricSpace, epsilon: Written) -> Region:
         If ε is not a positive finite number.
     UnsupportedError
         If there are more secrets.
+
+    Examples
+    --------
+    >>> import dxopt as dx
+    >>> print(round(dx.regularity.region(dx.grid((3, 3)), 2.0).volume, 4))
+    0.0199
     """
     required_space(space)
     level = checked_level(epsilon)

@@ -196,7 +196,7 @@ class OpenLedger(Shown):
         >>> with dx.Budgets.open("budget.sqlite", create=True, default=20) as budgets:
         ...     paid = [budgets.pay("ann", 0.05, unit="per km", release="May") for trip in range(200)]
         ...     print(round(budgets.odometer("ann", 1e-6).epsilon, 2), float(budgets.account("ann").spent))
-        4.43 10.0
+        4.38 10.0
         """
         from dxopt.analysis.composition.odometer import Odometer
 
