@@ -85,7 +85,8 @@ def parquet(file: Path, column: Callable[[Any], Any], rows: int, **options: Any)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    made, packed = column(pa), {"compression": "zstd"}
+    made = column(pa)
+    packed: dict[str, Any] = {"compression": "zstd"}
     if file.parent.name == "verify":
         packed = {}
         if isinstance(made, pa.DictionaryArray):
