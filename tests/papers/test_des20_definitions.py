@@ -227,6 +227,7 @@ def test_k_edges_from_one_edge_to_a_node(size: int) -> None:
     assert np.array_equal(k_edge, np.ceil(differ / size))
     assert (k_edge <= edge).all()
     assert bool((k_edge <= node).all()) is (size >= 3)
+    assert bool((node <= k_edge).all()) is (size == 1)
 
 
 def test_who_is_absent_differs() -> None:
