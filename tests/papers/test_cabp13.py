@@ -138,6 +138,25 @@ def test_distances_of_section_5() -> None:
     assert same[people.places[20_000, 0], people.places[20_001, 0]] == 1
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_distances_of_section_5_for_any_metric_on_values(seed: int) -> None:
+    """d_1 and d̃_1 of records whose values have a metric d_V of their own, absent ones at d_V(V) (§5, §5.1)."""
+    rng = np.random.default_rng(seed)
+    values = dx.MetricSpace.from_points(rng.uniform(0, 3, (3, 2))).distances
+    one = dx.Universe.databases("abc", 2, absent=seed % 2 == 0)
+
+    def between(v: str, w: str) -> float:
+        return float(values["abc".index(v), "abc".index(w)])
+
+    def apart(v: str | None, w: str | None) -> float:
+        return 0.0 if v == w else values.max() if v is None or w is None else between(v, w)
+
+    by_hand = [[sum(map(apart, x, y)) for y in one.secrets] for x in one.secrets]  # pyright: ignore[reportArgumentType]
+    assert one.space("manhattan", distance=between).distances == pytest.approx(np.array(by_hand))
+    normalised = one.space("normalised_manhattan", distance=between)
+    assert normalised.distances == pytest.approx(np.array(by_hand) / values.max())
+
+
 def test_proposition_3() -> None:
     """d̃_1 ≤ d_h, so that what is εd̃_1-private is εd_h-private, and databases that hardly differ look more alike."""
     for one in UNIVERSES.values():

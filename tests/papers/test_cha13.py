@@ -312,6 +312,8 @@ def test_one_person_under_standard_differential_privacy() -> None:
     """
     places = dx.Universe.databases(range(20), 1)
     alike = dx.neighbours(places, "free_lunch")
+    for standard in (dx.neighbours(places, "bounded"), places.space("hamming")):
+        assert np.array_equal(standard.distances, alike.distances)
     for epsilon in (0.01, 0.5, 1.0):
         problem = dx.Problem(alike, epsilon=epsilon, prior=dx.Prior.uniform(alike), loss="binary")
         right = 1 - dx.solve(problem).certificate.value
