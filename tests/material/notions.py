@@ -146,7 +146,7 @@ def similar_items(x: tuple, other: tuple) -> bool:
         return False
     (user,) = changed(x, other)
     places = [(0, 1, 5)[item] for item in changed(x[user], other[user])]
-    return max(places) - min(places) <= 1
+    return any(all(abs(place - item) <= 1 for place in places) for item in (0, 1, 5))
 
 
 def nothing_between(allowed: dx.Universe) -> Callable[[Any, Any], bool]:

@@ -105,17 +105,36 @@ def test_secrets_within_a_distance_are_neighbours(metric: str, order: float, lim
 
 @pytest.mark.parametrize("seed", range(4))
 def test_distance_based_privacy_of_drawn_items(seed: int) -> None:
-    """Des20, distance-based: the ratings of one user differ, for items that are all similar to each other."""
+    """Des20, distance-based: one user's rating of an item differs, and those of items that are similar to it."""
     rng = np.random.default_rng(seed)
     items = rng.random((3, 2))
 
     def similar(x: Any, other: Any) -> bool:
         users = changed(x, other)
         rated = changed(x[users[0]], other[users[0]])
-        return len(users) == 1 and all(math.dist(items[i], items[j]) <= 0.6 for i in rated for j in rated)
+        near = (all(math.dist(items[i], items[j]) <= 0.6 for j in rated) for i in range(3))
+        return len(users) == 1 and any(near)
 
     holds = dx.notions.distance_based(lambda i, j: math.dist(items[i], items[j]), 0.6)
     assert_level(dx.neighbours(RATINGS, "generic", holds=holds), related(RATINGS, similar), rng)
+
+
+@pytest.mark.parametrize("labels", [(0, 2), (1,), (0, 1, 2)])
+def test_edge_labelled_privacy_of_any_subset(labels: tuple[int, ...]) -> None:
+    """Des20, edge-labelled: some of the links of one node differ, with labels of the subset alone."""
+    links = [tuple(link for link in range(3) if bits >> link & 1) for bits in range(8)]
+    universe = dx.Universe.databases(links, 2)
+
+    def labelled(x: Any, other: Any) -> bool:
+        nodes = changed(x, other)
+        return len(nodes) == 1 and all(
+            (link in x[nodes[0]]) == (link in other[nodes[0]]) for link in range(3) if link not in labels
+        )
+
+    space = dx.neighbours(universe, "generic", holds=dx.notions.edge_labelled(labels))
+    assert_level(space, related(universe, labelled), np.random.default_rng(len(labels)))
+    if len(labels) == 3:
+        assert np.array_equal(space.distances, dx.neighbours(universe, "bounded").distances)
 
 
 @pytest.mark.parametrize("seed", range(4))

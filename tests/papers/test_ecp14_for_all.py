@@ -57,6 +57,26 @@ def test_the_two_forms_of_privacy_are_one(seed: int) -> None:
         dx.certify(rows, one, 50.0, reports=reports)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_optimum_is_the_utility_that_no_private_mechanism_and_remap_exceed(seed: int) -> None:
+    """§3.4: U(H, π, R) of the optimum, and of drawn private mechanisms with any reports and every remap."""
+    rng = np.random.default_rng(seed)
+    one = dx.MetricSpace.from_points(rng.random((3, 2)) * 2)
+    prior, epsilon = dx.Prior.from_weights(one, rng.dirichlet(np.ones(3))), float(rng.uniform(0.3, 2))
+    certificate = (report := dx.solve(dx.Problem(one, epsilon=epsilon, prior=prior, loss="binary"))).certificate
+    best = dx.evaluate.utility(report.mechanism, prior)
+    assert best == pytest.approx(1 - certificate.value, abs=1e-9)
+    highest = 0.0
+    for _ in range(20):
+        rows = np.exp(-epsilon / 2 * one.distances[:, rng.integers(0, 3, 6)]) * rng.random(6)
+        rows /= rows.sum(axis=1, keepdims=True)
+        assert violations(rows, one.distances, epsilon) == []
+        joint = np.asarray(prior.probabilities)[:, None] * rows
+        for remap in itertools.product(range(3), repeat=6):
+            highest = max(highest, float(joint[remap, range(6)].sum()))
+    assert max(prior.probabilities) - 1e-9 <= highest <= best + 1e-9
+
+
 @pytest.mark.parametrize(("values", "individuals"), [(2, 3), (3, 2), (4, 2)])
 def test_databases_and_induced_graphs_by_their_definitions(values: int, individuals: int) -> None:
     """§3.2: V^u; d_h, paths of adjacent ones, counts who differ; y ~_f y' iff x ~ x' with these answers."""

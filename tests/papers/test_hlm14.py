@@ -232,6 +232,25 @@ def test_the_error_of_an_answer() -> None:
         assert dx.evaluate.expected_loss(response, known, apart) == pytest.approx(error)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("metric", ["euclidean", "discrete"])
+def test_the_error_of_any_response_to_any_query(name: str, metric: str) -> None:
+    """§2.3: E[dist(X_{Q,d}, Q(d))] of responses that are drawn for each database, by the metric of the answers."""
+    rng = np.random.default_rng(len(name))
+    query, secrets = q.Query.of(THREE, FUNCTIONS[name]), THREE.space("hamming")
+    answers = query.space(metric)
+    rows = rng.dirichlet(np.ones(len(answers)), len(secrets))
+    response = dx.Mechanism.from_matrix(secrets, rows, dx.Reports(tuple(map(str, query.answers))))
+    errors = [
+        sum(chance * answers.distances[query.index[d], z] for z, chance in enumerate(row))
+        for d, row in enumerate(rows)
+    ]
+    apart = answers.distances[query.index]
+    for weights in (*np.eye(len(secrets)), rng.dirichlet(np.ones(len(secrets)))):
+        prior = dx.Prior.from_weights(secrets, weights)
+        assert dx.evaluate.expected_loss(response, prior, apart) == pytest.approx(weights @ errors)
+
+
 @pytest.mark.parametrize("delta", [0.0, 0.2])
 @pytest.mark.parametrize("m", [1, 2, 4])
 def test_randomised_response_if_and_only_if(m: int, delta: float) -> None:

@@ -332,7 +332,7 @@ def phenotypic(phenotype: Callable[[Any], Any], genotype: Callable[[Any], Any]) 
 
 
 def distance_based(distance: Callable[[int, int], float], limit: float) -> Predicate:
-    """Relate databases of ratings of which one user's differ, for items all within a limit of each other.
+    """Relate databases of ratings of which one user's differ, for items all within a limit of some item.
 
     Parameters
     ----------
@@ -352,8 +352,11 @@ def distance_based(distance: Callable[[int, int], float], limit: float) -> Predi
     most = _as_limit(limit)
 
     def holds(x: Any, other: Any) -> bool:
-        pairs = (itertools.combinations(_changed(x[u], other[u]), 2) for u in _only(_changed(x, other)))
-        return len(_changed(x, other)) == 1 and all(distance(*pair) <= most for some in pairs for pair in some)
+        return any(
+            all(distance(item, similar) <= most for similar in _changed(x[user], other[user]))
+            for user in _only(_changed(x, other))
+            for item in range(len(x[user]))
+        )
 
     return holds
 
