@@ -91,7 +91,8 @@ def test_one_element_of_one_of_two_users(clusters: tuple[int, ...]) -> None:
 def test_definition_21(sensitive: tuple[int, ...]) -> None:
     """One-sided, for every policy: a sensitive record is replaced by any other, one way; whoever is absent stays."""
     for seed, universe in enumerate((THREE, ABSENT)):
-        steps = [[(x, z, changed(x, z)) for z in universe.secrets] for x in universe.secrets]  # pyright: ignore
+        databases: Any = universe.secrets
+        steps = [[(x, z, changed(x, z)) for z in databases] for x in databases]
         expected = [
             [len(at) == 1 and x[at[0]] in sensitive and z[at[0]] is not None for x, z, at in row] for row in steps
         ]
@@ -287,9 +288,8 @@ def test_nodes_that_may_be_absent_count(size: int) -> None:
 @pytest.mark.parametrize("at", ABSENT.secrets, ids=str)
 def test_individual_privacy_of_every_database_and_record(at: Any) -> None:
     """Des20 Def 24, and where the record is fixed as well: neighbours of the given database, and of no other."""
-    differ: Any = [
-        [changed(x, other) if at in (x, other) else [] for other in ABSENT.secrets] for x in ABSENT.secrets
-    ]  # pyright: ignore
+    databases: Any = ABSENT.secrets
+    differ = [[changed(x, other) if at in (x, other) else [] for other in databases] for x in databases]
     one = np.array([[len(places) == 1 for places in row] for row in differ])
     assert_level(dx.neighbours(ABSENT, "individual", at=at), one)
     for record in (0, 1):
