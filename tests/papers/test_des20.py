@@ -99,7 +99,8 @@ OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, A
         {"sensitive": SENSITIVE},
         lambda x, other: len(changed(x, other)) == 1 and x[changed(x, other)[0]] in SENSITIVE,
     ),
-    "free_lunch": (TWO, {}, lambda x, other: True),
+    "both": (dx.Universe.databases((0, 1, 2), 2, absent=True), {}, lambda x, other: len(changed(x, other)) == 1),
+    "free_lunch": (dx.Universe.databases((0, 1, 2), 2, absent=True), {}, lambda x, other: True),
     "individual": (THREE, {"at": AT}, lambda x, other: AT in (x, other) and len(changed(x, other)) == 1),
     "node": (
         dx.Universe.graphs(4),
@@ -120,7 +121,7 @@ OTHER_DEFINITIONS: dict[str, tuple[dx.Universe, dict[str, Any], Callable[[Any, A
 
 @pytest.mark.parametrize("relation", OTHER_DEFINITIONS)
 def test_neighbours_are_those_of_the_definition(relation: str) -> None:
-    """Definitions 21, 23, 24 and 26, groups, nodes, edges, events and users: for every pair of secrets."""
+    """The original, Definitions 21, 23, 24 and 26, groups, nodes, edges, events and users: every pair of secrets."""
     one, parameters, steps = OTHER_DEFINITIONS[relation]
     space = dx.neighbours(one, relation, **parameters)
     expected = np.array([[x != other and steps(x, other) for other in one.secrets] for x in one.secrets])
@@ -264,9 +265,11 @@ def test_group_privacy_and_privacy_under_correlation_are_equivalent(size: int) -
     universe = dx.Universe.databases((0, 1, 2), 3)
     group = dx.neighbours(universe, "group", size=size)
     correlation = dx.neighbours(universe, "generic", holds=influenced(size))
+    named = dx.neighbours(universe, "generic", holds=dx.notions.substitutions_within(size))
     everyone = [[other for other in range(3) if other != record] for record in range(3)]
     dependent = dx.neighbours(universe, "dependent", related=everyone, size=size)
     assert np.array_equal(group.distances, correlation.distances)
+    assert np.array_equal(group.distances, named.distances)
     assert np.array_equal(group.distances, dependent.distances)
     rows = np.random.default_rng(size).dirichlet(np.full(4, 20.0), len(universe))
     reports = dx.Reports(tuple("abcd"))

@@ -13,9 +13,18 @@ import pytest
 
 import dxopt as dx
 from tests.judges.oracle_beliefs import best_for_beliefs, given
-from tests.material.notions import BITS2, BITS3, BITS4, CROWD, GRAPHS, LINKS, MAP, THREE, TWO, changed, near
+from tests.material.notions import BITS2, BITS3, BITS4, CROWD, FRIENDS, GRAPHS, LINKS, MAP, THREE, TWO, changed, near
 
 ABSENT = dx.Universe.databases((0, 1, 2), 2, absent=True)
+
+
+def assert_level(space: dx.MetricSpace, pairs: np.ndarray, seed: int = 0) -> None:
+    """The neighbours are those of the pairs, and the level of a drawn mechanism is its largest ratio on them."""
+    assert pairs.any()
+    assert np.array_equal(space.distances == 1, pairs)
+    rows, (x, other) = np.random.default_rng(seed).dirichlet(np.full(3, 4.0), len(space)), np.nonzero(pairs)
+    found = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, rows, dx.Reports(tuple("abc"))))
+    assert found == pytest.approx(np.log(rows[x] / rows[other]).max(), rel=1e-12)
 
 
 def test_twice_the_level_of_unbounded_is_needed() -> None:
@@ -55,22 +64,39 @@ def test_what_users_randomise_is_as_private_as_the_least_private_of_them(seed: i
     assert level == pytest.approx(max(np.log(a / b).max() for user in own for a in user for b in user), rel=1e-9)
 
 
-def test_one_element_of_one_of_two_users() -> None:
+@pytest.mark.parametrize("clusters", [(0, 1, 2), (0, 1, 1, 3)], ids=["deduplicated", "clustered"])
+def test_one_element_of_one_of_two_users(clusters: tuple[int, ...]) -> None:
     """Des20 §2.2.3, element-level: what differs is all that one user has of one element, there in one of the two."""
-    visits = dx.Universe.streams((0, 1, 2), 2, users=2)
+    visits = dx.Universe.streams(range(len(clusters)), 2, users=2)
+    never = dx.notions.element_level()
 
     def left_out(x: Any, other: Any) -> bool:
         cells = [(user, now[user], then[user]) for now, then in zip(x, other, strict=True) for user in (0, 1)]
-        differ = [(a, b, user) for user, a, b in cells if a != b]
+        differ = [(clusters[a], b, user) for user, a, b in cells if a != b]
         if len({(a, user) for a, _, user in differ}) != 1 or any(b for _, b, _ in differ):
             return False
         ((element, user),) = {(a, user) for a, _, user in differ}
-        return element != 0 and element not in [now[user] for now in other]
+        return element != 0 and element not in [clusters[now[user]] for now in other]
+
+    def clustered(x: Any, other: Any) -> bool:
+        kept = all(b in (0, a) for now, then in zip(x, other, strict=True) for a, b in zip(now, then, strict=True))
+        return kept and never(*([[clusters[one] for one in now] for now in stream] for stream in (x, other)))
 
     expected = np.array([[left_out(x, other) for other in visits.secrets] for x in visits.secrets])
-    space = dx.neighbours(visits, "generic", holds=dx.notions.element_level())
-    assert np.array_equal(space.distances == 1, expected | expected.T)
-    assert expected.any()
+    space = dx.neighbours(visits, "generic", holds=never if clusters == (0, 1, 2) else clustered)
+    assert_level(space, expected | expected.T)
+
+
+@pytest.mark.parametrize("sensitive", [some for k in (1, 2, 3) for some in itertools.combinations((0, 1, 2), k)])
+def test_definition_21(sensitive: tuple[int, ...]) -> None:
+    """One-sided, for every policy: a sensitive record is replaced by any other, one way; whoever is absent stays."""
+    for seed, universe in enumerate((THREE, ABSENT)):
+        databases: Any = universe.secrets
+        steps = [[(x, z, changed(x, z)) for z in databases] for x in databases]
+        expected = [
+            [len(at) == 1 and x[at[0]] in sensitive and z[at[0]] is not None for x, z, at in row] for row in steps
+        ]
+        assert_level(dx.neighbours(universe, "one_sided", sensitive=sensitive), np.array(expected), seed)
 
 
 @pytest.mark.parametrize("universe", [THREE, ABSENT], ids=["present", "absent"])
@@ -106,8 +132,7 @@ def test_definition_22(seed: int, size: int) -> None:
         return 0 < len(differ) <= size and any(differ - {one} <= {*related[one]} for one in differ)
 
     expected = np.array([[dependent(x, other) for other in universe.secrets] for x in universe.secrets])
-    space = dx.neighbours(universe, "dependent", related=related, size=size)
-    assert np.array_equal(space.distances == 1, expected)
+    assert_level(dx.neighbours(universe, "dependent", related=related, size=size), expected, seed)
 
 
 def conditionals(universe: dx.Universe, belief: list[Fraction], known: int) -> list[tuple[list[float], list[float]]]:
@@ -160,34 +185,41 @@ def test_bayesian_correlated_and_prior_privacy_of_drawn_beliefs(universe: dx.Uni
         assert dx.solve(problem).certificate.value == pytest.approx(least, abs=1e-7)
 
 
+@pytest.mark.parametrize("epsilon", [0.2, 0.8, 2.0])
 @pytest.mark.parametrize("universe", [BITS2, TWO, BITS4], ids=len)
-def test_free_lunch_is_hardly_better_than_a_blind_guess(universe: dx.Universe) -> None:
-    """Des20 before Def 23: no mechanism is right more than e^ε times as often as who always names the likeliest."""
-    space, size, epsilon = dx.neighbours(universe, "free_lunch"), len(universe), 0.8
+def test_free_lunch_is_hardly_better_than_a_blind_guess(universe: dx.Universe, epsilon: float) -> None:
+    """Des20 before Def 23: nobody is right e^ε times as often, or loses e^ε times less, than by one fixed answer."""
+    space, size = dx.neighbours(universe, "free_lunch"), len(universe)
     uniform = dx.Problem(space, epsilon=epsilon, prior=dx.Prior.uniform(space), loss="binary")
     assert dx.solve(uniform).certificate.value == pytest.approx((size - 1) / (size - 1 + math.exp(epsilon)), abs=1e-7)
     for seed in range(3):
-        weights = np.random.default_rng(seed).dirichlet(np.full(size, 3.0))
-        right = 1 - dx.solve(uniform.but(prior=dx.Prior.from_weights(space, weights))).certificate.value
+        rng = np.random.default_rng(seed)
+        weights, losses = rng.dirichlet(np.full(size, 3.0)), rng.random((size, 3))
+        prior = dx.Prior.from_weights(space, weights)
+        right = 1 - dx.solve(uniform.but(prior=prior)).certificate.value
         assert weights.max() - 1e-7 <= right <= math.exp(epsilon) * weights.max() + 1e-7
+        least, blind = dx.solve(uniform.but(prior=prior, loss=losses)).certificate.value, (weights @ losses).min()
+        assert math.exp(-epsilon) * blind - 1e-7 <= least <= blind + 1e-7
 
 
-def test_one_record_at_a_distance_below_the_threshold() -> None:
+@pytest.mark.parametrize("limit", [4, 5, 11])
+def test_one_record_at_a_distance_below_the_threshold(limit: float) -> None:
     """Des20 §2.2.3, location: every pair of databases of two places; a distance of just the threshold is no step."""
     universe = dx.Universe.databases(MAP, 2)
-    space = dx.neighbours(universe, "blowfish", policy=near(5))
+    space = dx.neighbours(universe, "blowfish", policy=near(limit))
     databases: Any = universe.secrets
     steps = [[[(a, b) for a, b in zip(x, z, strict=True) if a != b] for z in databases] for x in databases]
-    expected = [[len(step) == 1 and math.dist(*step[0]) < 5 for step in row] for row in steps]
-    assert np.array_equal(space.distances == 1, expected)
-    assert any(len(step) == 1 and math.dist(*step[0]) == 5 for row in steps for step in row)
+    expected = [[len(step) == 1 and math.dist(*step[0]) < limit for step in row] for row in steps]
+    assert_level(space, np.array(expected))
+    tie = any(len(step) == 1 and math.dist(*step[0]) == limit for row in steps for step in row)
+    assert tie is (limit != 11)
 
 
 def test_all_outgoing_edges_of_one_node() -> None:
     """Des20 §2.2.3, out-link: the edges that differ all go out of one node; every pair of graphs of two nodes."""
     graphs = [{(node, end) for node, ends in enumerate(x) for end in ends} for x in LINKS.secrets]  # pyright: ignore
     expected = [[len({node for node, _ in one ^ other}) == 1 for other in graphs] for one in graphs]
-    assert np.array_equal(dx.neighbours(LINKS, "bounded").distances == 1, expected)
+    assert_level(dx.neighbours(LINKS, "bounded"), np.array(expected))
 
 
 def test_one_user_or_two_and_not_three() -> None:
@@ -201,9 +233,10 @@ def test_one_user_or_two_and_not_three() -> None:
     assert (alike & (np.not_equal.outer(users, users)) & ~one_or_two).any()
 
 
-def test_the_weight_of_the_edges_that_differ() -> None:
+@pytest.mark.parametrize("given_weights", [(0.25, 0.5, 0.5), (0.125, 0.375, 0.875), (1.0, 0.5, 0.25)])
+def test_the_weight_of_the_edges_that_differ(given_weights: tuple[float, ...]) -> None:
     """Des20 §2.2.3, weighted: graphs with edges of given weights, some of which together weigh exactly 1."""
-    weights = {(0, 1): 0.25, (0, 2): 0.5, (1, 2): 0.5}
+    weights = dict(zip(((0, 1), (0, 2), (1, 2)), given_weights, strict=True))
     graphs: Any = dx.Universe.graphs(3)
     below = dx.notions.weighted(1)
     space = dx.neighbours(
@@ -228,6 +261,40 @@ def test_k_edges_from_one_edge_to_a_node(size: int) -> None:
     assert (k_edge <= edge).all()
     assert bool((k_edge <= node).all()) is (size >= 3)
     assert bool((node <= k_edge).all()) is (size == 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_nodes_that_may_be_absent_count(size: int) -> None:
+    """Des20 §2.2.3, node and k-edge: a node with all its edges, or k nodes and edges in all; every pair of graphs."""
+    parts: Any = [({*nodes}, {*edges}) for ((nodes, edges),) in FRIENDS.secrets]  # pyright: ignore
+    differ = [[(one[0] ^ other[0], one[1] ^ other[1]) for other in parts] for one in parts]
+    count = np.array([[len(nodes) + len(edges) for nodes, edges in row] for row in differ])
+    below = dx.notions.k_edges(size)
+    k_edge = dx.neighbours(FRIENDS, "generic", holds=lambda x, z: below(*({*g[0][0], *g[0][1]} for g in (x, z))))
+    assert_level(k_edge, (count > 0) & (count <= size), size)
+
+    def rest(graph: Any, node: int) -> Any:
+        return {*graph[0]} - {node}, {edge for edge in graph[1] if node not in edge}
+
+    node = dx.neighbours(
+        FRIENDS, "generic", holds=lambda x, z: any(rest(x[0], one) == rest(z[0], one) for one in range(3))
+    )
+    of_one = [
+        [any(n <= {one} and all(one in e for e in edges) for one in range(3)) for n, edges in r] for r in differ
+    ]
+    assert_level(node, (count > 0) & np.array(of_one), size)
+
+
+@pytest.mark.parametrize("at", ABSENT.secrets, ids=str)
+def test_individual_privacy_of_every_database_and_record(at: Any) -> None:
+    """Des20 Def 24, and where the record is fixed as well: neighbours of the given database, and of no other."""
+    databases: Any = ABSENT.secrets
+    differ = [[changed(x, other) if at in (x, other) else [] for other in databases] for x in databases]
+    one = np.array([[len(places) == 1 for places in row] for row in differ])
+    assert_level(dx.neighbours(ABSENT, "individual", at=at), one)
+    for record in (0, 1):
+        space = dx.neighbours(ABSENT, "generic", holds=dx.notions.individual_record(at, record))
+        assert_level(space, np.array([[places == [record] for places in row] for row in differ]), record)
 
 
 def test_who_is_absent_differs() -> None:
