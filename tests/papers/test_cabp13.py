@@ -28,6 +28,20 @@ def test_d_p_is_about_all_events() -> None:
     assert c.multiplicative_distance([0.5, 0.5, 0], [0.5, 0.4, 0.1]) == math.inf
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_d_p_is_a_metric(share: float) -> None:
+    """§2: d_P is 0 of equal distributions only, symmetric, and has the triangle inequality, infinite ones too."""
+    rng = np.random.default_rng(4)
+    for _ in range(40):
+        drawn = rng.random((3, 4)) * (rng.random((3, 4)) >= share)
+        drawn[:, 0] += 0.1
+        first, second, third = drawn / drawn.sum(axis=1, keepdims=True)
+        assert c.multiplicative_distance(first, first) == 0 < c.multiplicative_distance(first, second)
+        assert c.multiplicative_distance(first, second) == c.multiplicative_distance(second, first)
+        detour = c.multiplicative_distance(first, second) + c.multiplicative_distance(second, third)
+        assert c.multiplicative_distance(first, third) <= detour * (1 + 1e-12)
+
+
 def test_diameters_and_how_far_hiding_goes() -> None:
     """§2 and §3: d(A) and d(φ) are suprema of distances, infinite ones too."""
     inf = math.inf
@@ -53,13 +67,19 @@ def test_equation_1(name: str) -> None:
         assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(adjacent)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", [*METRICS, "drawn"])
 def test_definition_1(metric: str) -> None:
     """d-privacy by d_P, by events, and by what is proven of a mechanism: at no other level."""
-    space = THREE.space(metric)
     for seed in range(3):
+        given = np.triu(np.random.default_rng(seed).uniform(1, 2, (6, 6)), 1)
+        space = dx.MetricSpace.from_distances(given + given.T) if metric == "drawn" else THREE.space(metric)
         mechanism = noisy(space, seed)
         least = level(mechanism.matrix, space.distances, np.argwhere(space.distances > 0))
+        furthest = max(
+            c.multiplicative_distance(mechanism.matrix[x], mechanism.matrix[other]) / space.distances[x, other]
+            for x, other in np.argwhere(space.distances > 0)
+        )
+        assert furthest == pytest.approx(least)
         assert dx.evaluate.smallest_epsilon(mechanism) == pytest.approx(least)
         assert dx.certify(mechanism, space, least * (1 + 1e-9)).privacy is not None
         with pytest.raises(dx.SpecError, match="is not private"):
@@ -191,6 +211,26 @@ def test_what_an_adversary_who_is_not_informed_learns() -> None:
     assert math.log(odds) == pytest.approx(3 * 0.8, rel=1e-6)
     informed = c.within(mechanism, correlated, [one.places[0, 0, 0], one.places[1, 0, 0]], epsilon=0.8)
     assert informed.gain <= 0.8 * (1 + 1e-9)
+
+
+def test_the_average_height_tells_of_one_who_is_two_inches_shorter() -> None:
+    """Footnote 1: the informed learn nothing of her from a noisy average, and others more than ε."""
+    one, epsilon = dx.Universe.databases(range(5), 3), 0.8
+    space, average = one.space("hamming"), dx.queries.average(one)
+    delta = dx.queries.sensitivity(average, space, average.space()).delta
+    mechanism = dx.lift(average, dx.classic.geometric(average.space(), epsilon=epsilon / delta), space)
+    assert level(mechanism.matrix, space.distances, np.argwhere(space.distances > 0)) <= epsilon * (1 + 1e-12)
+    secrets = np.array(one.secrets)
+    prior = dx.Prior.from_weights(space, (secrets[:, 0] + 2 == secrets[:, 1:].mean(axis=1)).astype(float))
+    for women in {tuple(x[1:]) for x in secrets[prior.probabilities > 0].tolist()}:
+        members = np.flatnonzero((secrets[:, 1:] == women).all(axis=1))
+        assert c.within(mechanism, prior, members, epsilon=epsilon).gain == 0
+    short, tall = (secrets[:, 0] == height for height in (0, 2))
+    odds = [
+        belief[tall].sum() / belief[short].sum()
+        for belief in (prior.probabilities, c.posterior(mechanism, prior, len(mechanism.reports) - 1))
+    ]
+    assert math.log(odds[1] / odds[0]) > 1.2 * epsilon
 
 
 def test_the_additive_distance_of_posteriors() -> None:

@@ -96,7 +96,9 @@ def test_theorem_1(name: str) -> None:
     for seed in range(3):
         mechanism = noisy(space, seed)
         epsilon = dx.evaluate.smallest_epsilon(mechanism)
-        for prior, hiding in itertools.product(priors(space), families.fixed_values(one)):
+        partial = dx.Prior.from_weights(space, np.arange(len(space)) % 3)
+        believed = [*priors(space), skewed(space, 0, 1), partial]
+        for prior, hiding in itertools.product(believed, families.fixed_values(one)):
             learned = c.after_hiding(mechanism, prior, hiding, epsilon=epsilon)
             assert learned.bound == 2 * epsilon
             furthest = 0.0
@@ -125,9 +127,16 @@ def test_theorem_2(name: str, kind: str) -> None:
     }[kind]()
     least = dx.evaluate.smallest_epsilon(mechanism)
     found = []
+    events = all_events(3) + [[z] for z in range(3, len(mechanism.reports))]
     for members in families.one_record(one):
         for prior in priors(space):
-            assert c.within(mechanism, prior, members, epsilon=least).gain <= least * (1 + 1e-9)
+            gain = c.within(mechanism, prior, members, epsilon=least).gain
+            assert gain <= least * (1 + 1e-9)
+            # π|N against σ|N, of σ = Bayes(π, K, Z) on all databases
+            known = prior.probabilities[members] / prior.probabilities[members].sum()
+            beliefs = [c.posterior(mechanism, prior, event)[members] for event in events]
+            moved = max(c.multiplicative_distance(known, belief / belief.sum()) for belief in beliefs)
+            assert moved == pytest.approx(gain)
         for rare, common in itertools.permutations(members, 2):
             found.append(c.within(mechanism, skewed(space, rare, common), members, epsilon=least).gain)
     assert max(found) == pytest.approx(least, rel=1e-5)
@@ -211,6 +220,7 @@ def test_definitions_2_and_3(seed: int) -> None:
     space = dx.line(4) if seed % 2 else dx.MetricSpace.from_points(rng.integers(0, 3, (4, 2)) + CORNERS, "manhattan")
     distances = space.distances
     hidings = [rng.permutation(4) for _ in range(9 + seed)]
+    hidings += [np.random.default_rng(number).integers(0, 4, 4) for number in range(10 * seed)]
     steps = np.zeros((4, 4), dtype=bool)
     for hiding, x in itertools.product(hidings, range(4)):
         farthest = max(distances[y, hiding[y]] for y in range(4))

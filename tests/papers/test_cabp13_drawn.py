@@ -94,19 +94,23 @@ def test_what_is_private_for_databases_has_the_stronger_privacy_for_free(name: s
 
 @pytest.mark.parametrize("seed", few(range(6)))
 def test_a_private_classifier_is_fair(seed: int) -> None:
-    """§1: the best private classifier treats any two individuals alike, by 1 - e^{-εd} at most, in all events."""
+    """§1: private classifiers, the best and others, treat any two alike, by 1 - e^{-εd} at most, in all events."""
     rng = np.random.default_rng(seed)
     places, losses, weights = rng.random((6, 2)) * 2, rng.random((6, 3)), rng.random(6)
-    people = dx.MetricSpace.from_points(places)
+    people = dx.MetricSpace.from_points(places, ("euclidean", "manhattan", "chebyshev")[seed % 3])
     prior = dx.Prior.from_weights(people, weights)
     report = dx.solve(dx.Problem(people, epsilon=1.5, prior=prior, loss=losses, reports=ABC))
     assert report.certificate.value == pytest.approx(
         optimum(people.distances, 1.5, prior.probabilities, losses), abs=1e-6
     )
-    for event in all_events(3):
-        likely = report.mechanism.matrix[:, event].sum(axis=1)
+    others = [noisy(people, drawn) for drawn in range(5)]
+    levels = [1.5, *(dx.evaluate.smallest_epsilon(one) for one in others)]
+    for (one, epsilon), event in itertools.product(
+        zip([report.mechanism, *others], levels, strict=True), all_events(3)
+    ):
+        likely = one.matrix[:, event].sum(axis=1)
         for x, y in itertools.permutations(range(6), 2):
-            assert likely[x] - likely[y] <= -math.expm1(-1.5 * math.dist(places[x], places[y])) + 1e-12
+            assert likely[x] - likely[y] <= -math.expm1(-epsilon * people.distances[x, y]) + 1e-12
 
 
 def test_posteriors_follow_bayes_rule() -> None:
@@ -132,10 +136,14 @@ def test_posteriors_follow_bayes_rule() -> None:
 def test_diameters_and_hiding_distances_of_any_set() -> None:
     """§2 and §3: d(A) and d(φ) are the largest of all distances, here from place to place by hand."""
     rng = np.random.default_rng(9)
-    for _ in range(60):
+    for trial in range(60):
         places = rng.integers(0, 6, (7, 2))
         space = dx.MetricSpace.from_points(places, "manhattan")
         apart = [[abs(a[0] - b[0]) + abs(a[1] - b[1]) for b in places.tolist()] for a in places.tolist()]
+        if trial % 2:  # any metric, of two islands that are infinitely far apart
+            given = np.triu(rng.uniform(1, 2, (7, 7)), 1)
+            given[:4, 4:] = math.inf
+            space, apart = dx.MetricSpace.from_distances(given + given.T), (given + given.T).tolist()
         members = rng.choice(7, rng.integers(1, 6), replace=False)
         assert c.diameter(space, members) == max(apart[x][y] for x in members for y in members)
         hiding = rng.integers(0, 7, 7)
@@ -194,6 +202,9 @@ def test_extended_and_pseudo_metrics(seed: int) -> None:
     report = dx.solve(dx.Problem(space, epsilon=0.8, prior=prior, loss=losses, reports=ABC))
     matrix = report.mechanism.matrix
     assert all(np.array_equal(matrix[x], matrix[y]) for x, y in np.argwhere(distances == 0))
+    # so of any mechanism: rows that differ at distance 0 are private at no level, and islands may be told apart at 0
+    assert dx.evaluate.smallest_epsilon(noisy(space, seed)) == math.inf
+    assert dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, np.eye(3)[islands], ABC)) == 0
     assert violations(matrix, distances, 0.8) == []
     apart = sum(
         optimum(distances[np.ix_(own, own)], 0.8, prior.probabilities[own], losses[own])
@@ -247,11 +258,13 @@ def everywhere(distances: Array, steps: Array, found: Callable[[int, int], list[
 def test_maximally_tight_families_and_their_chains() -> None:
     """§2, Definitions 2 and 3: families of which few or all pairs have a tight maximal chain, against all chains."""
     rng, held, lengths = np.random.default_rng(2), [[], []], [[], []]
+    functions = np.random.default_rng(3)
     for trial in range(40):
         drawn = np.triu(rng.choice([2.0, 3.0, 4.0], (4, 4)), 1)
         space = dx.MetricSpace.from_distances(drawn + drawn.T) if trial % 4 == 0 else dx.line(4)
         distances = space.distances
         hidings = [rng.permutation(4) for _ in range(5 + 2 * trial)]
+        hidings += [functions.integers(0, 4, 4) for _ in range(4)]
         steps = np.zeros((4, 4), dtype=bool)
         for hiding, x in itertools.product(hidings, range(4)):
             farthest = max(distances[y, hiding[y]] for y in range(4))
@@ -321,6 +334,8 @@ def test_families_and_induced_distances_of_any_query(metric: str) -> None:
         induced = query.induced(space)
         assert np.allclose(delta * induced.distances, answers.distances) == found.uniform
         mechanism = noisy(answers, trial)
+        of_answers = mechanism.matrix[[query.answers.index(answer) for answer in drawn]]
+        assert np.array_equal(dx.lift(query, mechanism, space).matrix, of_answers)
         own, own_induced = (
             level(mechanism.matrix, by.distances, np.argwhere(by.distances > 0)) for by in (answers, induced)
         )

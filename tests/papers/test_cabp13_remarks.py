@@ -35,11 +35,15 @@ def test_the_records_of_others_are_not_learned(name: str) -> None:
                 members = [y for y, z in enumerate(secrets) if all(z[k] == secrets[x][k] for k in records if k != j)]  # pyright: ignore
                 gain = c.within(revealing, uniform, members, epsilon=0.7).gain
                 assert gain == 0 if i == j else gain == math.inf
-        # what is private never makes the adversary sure of N_i(x)
-        joint = private.matrix / len(space)
-        for kind in kinds:
-            of_kind = [rest == kind for rest in others]
-            assert (joint[of_kind].sum(axis=0) < joint.sum(axis=0) * (1 - 1e-3)).all()
+        # what is private never makes the adversary sure of N_i(x), though who knows no N learns something
+        rng = np.random.default_rng(i)
+        for mechanism in (private, *(noisy(space, seed) for seed in range(5))):
+            prior = dx.Prior.from_weights(space, rng.random(len(space)) + 0.1)
+            assert c.within(mechanism, prior, np.arange(len(space)), epsilon=0.7).gain > 0.05
+            joint = prior.probabilities[:, None] * mechanism.matrix
+            for kind in kinds:
+                of_kind = [rest == kind for rest in others]
+                assert (joint[of_kind].sum(axis=0) < joint.sum(axis=0) * (1 - 1e-3)).all()
 
 
 def test_two_metrics_are_in_general_incomparable() -> None:
