@@ -117,7 +117,7 @@ def test_utility_is_the_most_that_any_remap_gains(seed: int) -> None:
 
 @pytest.mark.parametrize("name", SPACES)
 def test_regular_priors_are_the_mixtures_of_the_corners(name: str) -> None:
-    """Propositions 2 and 3 of priors that are drawn: regular where all γ of π = Σ γ_y c^y are at least 0, only there."""
+    """Propositions 2 and 3, of drawn priors: regular where all γ of π = Σ γ_y c^y are at least 0, and only there."""
     one, rng, seen = SPACES[name], np.random.default_rng(11), set()
     for epsilon, spread in itertools.product((0.5, 1.3), (0.2, 0.6, 1.0)):
         corners = np.exp(-epsilon * one.distances)
