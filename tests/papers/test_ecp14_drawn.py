@@ -113,6 +113,24 @@ def test_the_matrix_of_privacy_constraints() -> None:
         assert np.abs(found - np.eye(len(one))).max() < 1e-25
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_constraints_are_vacuous_as_all_distances_grow_in_any_way(seed: int) -> None:
+    """§4: any priors are regular at last, as distances grow each at its own rate, and Φ tends to the identity."""
+    rng, size = np.random.default_rng(seed), 5
+    priors, found = rng.dirichlet(np.full(size, 0.5), 4) + 1e-3, []
+    for least in (0.5, 2.0, 5.0, 10.0, 20.0):
+        # any distances between L and 2L are a metric
+        steps = np.triu(least * (1 + rng.random((size, size))), 1)
+        one = dx.MetricSpace.from_distances(steps + steps.T)
+        assert dx.regularity.phi(one, 1.0) == pytest.approx(np.exp(-one.distances), rel=1e-14)
+        assert np.abs(dx.regularity.phi(one, 1.0) - np.eye(size)).max() <= math.exp(-least)
+        region = dx.regularity.region(one, 1.0)
+        assert (1 - region.corners.diagonal() <= (size - 1) * math.exp(-least)).all()
+        found.append([dx.regularity.verdict(dx.Prior.from_weights(one, w), one, 1.0).status for w in priors])
+    assert set(found[-1]) == {"regular"}
+    assert "not regular" in found[0]
+
+
 @pytest.mark.parametrize("name", ["sum", "minimum", "median", "maximum", "average"])
 def test_on_the_induced_graph_privacy_is_that_of_the_databases(name: str) -> None:
     """Corollary 1, both directions: the least ε of any H on the induced graph is that of H∘f under Hamming."""

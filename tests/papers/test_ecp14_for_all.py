@@ -137,7 +137,7 @@ def test_utility_is_the_most_that_any_remap_gains(seed: int) -> None:
 
 @pytest.mark.parametrize("name", SPACES)
 def test_regular_priors_are_the_mixtures_of_the_corners(name: str) -> None:
-    """Proposition 3 of priors that are drawn: regular where the γ of π = Σ γ_y c^y are at least 0, and only there."""
+    """Propositions 2 and 3, of drawn priors: regular where all γ of π = Σ γ_y c^y are at least 0, and only there."""
     one, rng, seen = SPACES[name], np.random.default_rng(11), set()
     for epsilon, spread in itertools.product((0.5, 1.3), (0.2, 0.6, 1.0)):
         corners = np.exp(-epsilon * one.distances)
@@ -155,6 +155,13 @@ def test_regular_priors_are_the_mixtures_of_the_corners(name: str) -> None:
                 assert found.gamma.min() >= 0
                 assert found.gamma.sum() == pytest.approx(1, abs=1e-12)
                 assert found.gamma @ corners == pytest.approx(prior, abs=1e-12)
+                # Proposition 2
+                grown = np.exp(epsilon * one.distances)
+                assert (1 / grown.sum(axis=1) <= prior * (1 + 1e-12)).all()
+                assert (prior <= (1 + 1e-12) / (1 / grown).sum(axis=1)).all()
+        for zero in range(len(one)):
+            some = (np.arange(len(one)) != zero) / (len(one) - 1)
+            assert r.verdict(some, one, epsilon).status == "not regular"
     assert seen == {"regular", "not regular"}
 
 

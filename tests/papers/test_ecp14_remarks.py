@@ -37,6 +37,7 @@ def test_any_query_is_uniformly_1_sensitive_on_its_induced_graph(name: str) -> N
         graph = q.induced_graph(query, secrets)
         hops = dict(nx.all_pairs_shortest_path_length(graph))
         answers = dx.MetricSpace.from_distances([[hops[y][z] for z in query.answers] for y in query.answers])
+        assert np.array_equal(query.induced(secrets).distances, answers.distances)
         found = q.sensitivity(query, secrets, answers)
         assert (found.delta, found.uniform) == (1, True)
         rows = rng.dirichlet(np.full(3, 3.0), len(answers))
@@ -44,6 +45,47 @@ def test_any_query_is_uniformly_1_sensitive_on_its_induced_graph(name: str) -> N
         alone = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(answers, rows, reports))
         composed = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(secrets, rows[query.index], reports))
         assert alone == pytest.approx(composed, rel=1e-12)
+
+
+def _drawn_metric(rng: np.random.Generator, size: int) -> np.ndarray:
+    steps = np.triu(rng.integers(1, 4, (size, size)), 1)
+    return nx.floyd_warshall_numpy(nx.from_numpy_array(steps + steps.T))
+
+
+def test_uniform_sensitivity_and_theorem_1_under_any_metrics() -> None:
+    """Definition 2 and Theorem 1, of queries, d_X, d_Y and H that are drawn, with every chain of answers tried."""
+    rng, one, seen = np.random.default_rng(14), DATABASES["one of four"], []
+    for trial in range(60):
+        drawn = rng.permutation([0, 1, 2, int(rng.integers(3))])
+        query = q.Query.of(one, lambda x, drawn=drawn: int(drawn[one.places[x]]))
+        secrets = dx.MetricSpace.from_distances(_drawn_metric(rng, 4))
+        nearest = np.array(
+            [[secrets.distances[np.ix_(drawn == y, drawn == z)].min() for z in range(3)] for y in range(3)]
+        )
+        own = nx.floyd_warshall_numpy(nx.from_numpy_array(2 * nearest)) if trial % 2 else _drawn_metric(rng, 3)
+        delta = max(Fraction(int(own[pair]), int(nearest[pair])) for pair in itertools.permutations(range(3), 2))
+
+        def joined(*chain: int, own=own, nearest=nearest, delta=delta) -> bool:
+            steps = list(itertools.pairwise(chain))
+            tight = sum(own[step] for step in steps) == own[chain[0], chain[-1]]
+            return bool(tight and all(Fraction(int(own[step]), int(nearest[step])) == delta for step in steps))
+
+        uniform = all(joined(a, b) or joined(a, 3 - a - b, b) for a, b in itertools.permutations(range(3), 2))
+        order = np.array(query.answers)
+        answers = dx.MetricSpace.from_distances(own[np.ix_(order, order)])
+        found = q.sensitivity(query, secrets, answers)
+        assert found.delta == pytest.approx(float(delta), rel=1e-12)
+        assert found.uniform is uniform
+        seen.append(uniform)
+        noise = (
+            dx.classic.exponential(answers, epsilon=0.9)
+            if trial % 4 < 2
+            else dx.Mechanism.from_matrix(answers, rng.dirichlet(np.full(3, 3.0), 3))
+        )
+        lifted = dx.evaluate.smallest_epsilon(dx.lift(query, noise, secrets))
+        level = float(delta) * dx.evaluate.smallest_epsilon(noise)
+        assert lifted == pytest.approx(level, rel=1e-9) if uniform else lifted <= level * (1 + 1e-12)
+    assert 20 < sum(seen) < 50
 
 
 def test_a_prior_may_have_several_optimal_mechanisms() -> None:

@@ -210,6 +210,14 @@ def test_what_a_combination_of_attacks_loses_is_the_sum(left: str, right: str) -
     losses = [np.log(one.matrix[:, None, :] / one.matrix[None, :, :]) for one in (first, other)]
     both = np.log(joint.matrix[:, None, :] / joint.matrix[None, :, :]).reshape(*losses[0].shape, -1)
     assert both == pytest.approx(losses[0][..., :, None] + losses[1][..., None, :], abs=1e-10)
+    # the most that a pair of secrets loses is the sum as well, and so is what dx.compose says of the two
+    most = losses[0].max(axis=2) + losses[1].max(axis=2)
+    assert both.max(axis=(2, 3)) == pytest.approx(most)
+    apart = space.distances > 0
+    largest = (most[apart] / space.distances[apart]).max()
+    composed = dx.compose([first, other], [1, 1])
+    assert composed.pure == pytest.approx(largest)
+    assert composed.epsilon(0.0).least == pytest.approx(largest, rel=3e-3)
     assert joint.privacy is not None
     assert violations(joint.matrix, space.distances, joint.privacy.epsilon) == []
     levels = [one.privacy.epsilon for one in (first, other) if one.privacy is not None]

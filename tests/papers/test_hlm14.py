@@ -218,6 +218,57 @@ def test_averaging_attacks() -> None:
     assert np.delete(same, alike, axis=1).sum() == 0
 
 
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_family_is_private_where_each_of_its_queries_is(seed: int, delta: float) -> None:
+    """Definition 2, of responses that are drawn, lifted or not: the ε of the family is the largest of its queries."""
+    rng, secrets, rows = np.random.default_rng(seed), THREE.space("hamming"), []
+    near, least = np.argwhere(secrets.distances == 1), []
+    for function in FUNCTIONS.values():
+        query = q.Query.of(THREE, function)
+        count = len(query.answers)
+        drawn = rng.dirichlet(np.full(count, 2.0), size=len(THREE))
+        rows.append(drawn[query.index] if rng.random() < 0.5 else drawn)
+        response = dx.Mechanism.from_matrix(secrets, rows[-1], dx.Reports(tuple(map(str, query.answers))))
+        least.append(dx.evaluate.smallest_epsilon(response, delta=delta, pairs="adjacent"))
+    assert len({round(level, 6) for level in least}) == len(FUNCTIONS)
+    for level in np.multiply.outer(least, [1 - 1e-6, 1 + 1e-6]).ravel():
+        each = [excess(matrix, level, near) <= delta for matrix in rows]
+        assert each == [level > own for own in least]
+        assert all(each) is bool(level > max(least))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_repeated_answers_add_up_unless_one_database_is_sanitised(seed: int) -> None:
+    """End of §4, of queries and noise that are drawn: k answers cost kε and name the answer; of one database, ε."""
+    rng, secrets = np.random.default_rng(seed), THREE.space("hamming")
+    factor = dx.Mechanism.from_matrix(
+        dx.MetricSpace.from_points(range(3), "discrete"), rng.dirichlet(np.ones(3), size=3)
+    )
+    made = s.product_sanitisation(factor, 2)
+    whole = made.as_mechanism(THREE)
+    for function in FUNCTIONS.values():
+        query = q.Query.of(THREE, function)
+        count = len(query.answers)
+        noise = dx.Mechanism.from_matrix(query.induced(secrets), rng.dirichlet(np.full(count, 1.5), size=count))
+        fresh = dx.lift(query, noise, secrets)
+        alone, single = dx.evaluate.smallest_epsilon(fresh), fresh.matrix
+        for k in (2, 3):
+            single = np.einsum("xa,xb->xab", single, fresh.matrix).reshape(len(THREE), -1)
+            several = dx.Mechanism.from_matrix(secrets, single, dx.Reports(tuple(map(str, range(count**k)))))
+            assert dx.evaluate.smallest_epsilon(several) == pytest.approx(k * alone)
+        attack = dx.inference.repeated(noise, dx.Prior.uniform(noise.space), [1, 2000], runs=300, rng=rng)
+        assert attack.attacks[-1].named > max(0.95, attack.attacks[0].named)
+        # of one sanitised database the answers are (a, a) with the chances of a: no more is told, nor guessed
+        once = whole.remap(query.index, dx.Reports(tuple(map(str, range(count)))))
+        twice = whole.remap(query.index * (count + 1), dx.Reports(tuple(map(str, range(count**2)))))
+        levels = [dx.evaluate.smallest_epsilon(one) for one in (once, twice)]
+        assert levels[1] == pytest.approx(levels[0])
+        assert levels[1] <= made.privacy.epsilon * (1 + 1e-9)
+        guessed = [dx.evaluate.utility(one, dx.Prior.uniform(secrets)) for one in (once, twice)]
+        assert guessed[1] == pytest.approx(guessed[0])
+
+
 def test_the_error_of_an_answer() -> None:
     """§2.3: E[dist(X_{Q,d}, Q(d))] of each database, and its mean under a prior."""
     query = q.count(BITS, bool)
@@ -252,10 +303,11 @@ def test_the_error_of_any_response_to_any_query(name: str, metric: str) -> None:
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.2])
+@pytest.mark.parametrize("epsilon", [0.2, 0.8, 2.0])
 @pytest.mark.parametrize("m", [1, 2, 4])
-def test_randomised_response_if_and_only_if(m: int, delta: float) -> None:
+def test_randomised_response_if_and_only_if(m: int, epsilon: float, delta: float) -> None:
     """Example 6: (11) for all events if and only if 1 - pm ≤ e^ε p + δ; the least p is (1 - δ)/(m + e^ε)."""
-    pairs, epsilon = np.array(list(itertools.permutations(range(m + 1), 2))), 0.8
+    pairs = np.array(list(itertools.permutations(range(m + 1), 2)))
     least = (1 - delta) / (m + math.exp(epsilon))
     for p in np.linspace(0.01, 1 / (m + 1), 40, endpoint=False):
         matrix = np.full((m + 1, m + 1), p) + (1 - p * (m + 1)) * np.eye(m + 1)
@@ -305,18 +357,21 @@ def test_laplace_noise_on_records_is_private_for_databases(seed: int, delta: flo
             assert over == pytest.approx(delta, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_errors_of_any_product_depend_on_the_metric_of_databases(seed: int) -> None:
+@pytest.mark.parametrize("delta", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(6))
+def test_errors_of_any_product_depend_on_the_metric_of_databases(seed: int, delta: float) -> None:
     """§6: for records perturbed in any way, n times the error of one where distances add up, else less."""
-    rng, one = np.random.default_rng(seed), dx.line(3)
+    rng = np.random.default_rng(seed)
+    values = [0, 1, 2] if seed < 3 else np.cumsum(rng.integers(1, 6, 3)).tolist()
+    one = dx.MetricSpace.from_points(values)
     record = dx.Mechanism.from_matrix(one, rng.dirichlet(np.ones(3), size=3))
     alike = dx.Mechanism.from_matrix(dx.MetricSpace.from_points(range(3), "discrete"), record.matrix)
-    level = dx.evaluate.smallest_epsilon(alike)
-    least = s.error_bounds(one, epsilon=level, budget="uniform").best
+    level = dx.evaluate.smallest_epsilon(alike, delta=delta)
+    least = s.error_bounds(one, epsilon=level, delta=delta, budget="uniform").best
     error = dx.evaluate.worst_loss(record, "distance")
     assert 0 < least <= error
     for records in (2, 3):
-        universe = dx.Universe.databases([0, 1, 2], records)
+        universe = dx.Universe.databases(values, records)
         product = s.product_sanitisation(record, records).as_mechanism(universe)
         added, largest = (
             dx.evaluate.worst_loss(product, universe.space(metric).distances) for metric in ("manhattan", "chebyshev")
@@ -349,7 +404,8 @@ def test_errors_of_databases_depend_on_their_metric() -> None:
 def test_with_a_delta_of_one_anything_is_private() -> None:
     """§6: at δ = 1 any mechanism is private, even one that tells the secret; the bounds tend to 0 with 1 - δ."""
     space = dx.line(3)
-    for matrix in (np.eye(3), np.eye(3)[::-1], np.random.default_rng(0).dirichlet(np.ones(3), size=3)):
+    drawn = [np.random.default_rng(seed).dirichlet(np.full(3, 0.3), size=3) for seed in range(6)]
+    for matrix in (np.eye(3), np.eye(3)[::-1], *drawn):
         mechanism = dx.Mechanism.from_matrix(space, matrix)
         assert dx.evaluate.smallest_delta(mechanism, 0.0, pairs="all") <= 1 + 1e-12
         assert excess(matrix, 0.0, np.array([(0, 1), (1, 2), (2, 0)])) <= 1
