@@ -76,6 +76,7 @@ def test_figure_4_below_ln_2_a_bound_holds_that_is_not_the_printed_one(level: fl
     every = leakage.every_prior_bound(level)
     assert every == pytest.approx(5 * math.log2(4 / (1 + 3 * math.exp(-level))), abs=1e-12)
     assert leakage.proven_bound(level) == pytest.approx(5 * math.log2(least / 0.3), abs=1e-6)
+    assert 5 * dx.regularity.leakage_bound(prior, one, level) == pytest.approx(leakage.proven_bound(level), abs=1e-6)
     assert leakage.printed_bound(level) < leakage.proven_bound(level) < every - 0.9
 
 
@@ -196,6 +197,9 @@ def test_bounds_need_not_be_met() -> None:
     prior = dx.Prior.from_weights(one, corners.mean(axis=0))
     best = dx.solve(dx.Problem(one, epsilon=epsilon, prior=prior, loss="binary")).certificate
     assert 1 - best.bound < dx.regularity.utility_bound(prior, one, epsilon) - 1e-3
+    # so too for leakage, which no mechanism has more of than that of the largest utility (Proposition 4)
+    most = math.log2((1 - best.bound) / prior.probabilities.max())
+    assert most < dx.regularity.leakage_bound(prior, one, epsilon) - 1e-3
 
 
 def test_the_bound_is_a_mixture_of_the_corners_bounds() -> None:

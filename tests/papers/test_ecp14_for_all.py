@@ -244,6 +244,46 @@ def test_both_curves_of_figure_6a(epsilon: float) -> None:
     assert weights.mean() > 1.4 * geometric
 
 
+@pytest.mark.parametrize("people", [1, 3, 6])
+@pytest.mark.parametrize("epsilon", [0.3, 1.1])
+def test_on_the_answers_of_a_count_tight_is_optimal_for_every_prior(people: int, epsilon: float) -> None:
+    """§6.1, of priors that are drawn, regular or not, for the binary loss and the distance, with the best remap."""
+    one, rng = dx.line(people + 1), np.random.default_rng(people)
+    for weights in rng.dirichlet(np.full(people + 1, 0.6), 4) + 1e-3:
+        prior = dx.Prior.from_weights(one, weights)
+        for loss in ("binary", "distance"):
+            problem = dx.Problem(one, epsilon=epsilon, prior=prior, loss=loss)
+            best = dx.solve(problem, method="optimal").certificate.value
+            for mechanism in (dx.tight_constraints(one, epsilon), dx.classic.geometric(one, epsilon=epsilon)):
+                assert dx.evaluate.adversary_error(mechanism, prior, loss) == pytest.approx(best, abs=1e-6)
+
+
+def _geometric(people: int, rate: float) -> float:
+    """The mean of the diagonal of the truncated geometric mechanism on 0 to so many."""
+    power = math.exp(-rate)
+    return (2 + (people - 1) * (1 - power)) / (1 + power) / (people + 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.8, 0.84, 0.88, 0.92, 0.96])
+def test_figure_6a_below_the_threshold_has_the_geometric_curve_alone(epsilon: float) -> None:
+    one = settings.sum_query()
+    assert utilities.geometric_sum(epsilon) == pytest.approx(_geometric(750, epsilon / 5), abs=1e-9)
+    assert np.linalg.solve(np.exp(-epsilon * one.distances), np.ones(751)).min() < 0
+
+
+@pytest.mark.parametrize("epsilon", [0.9, 1.0, 1.1, 1.14, 1.18, 1.22, 1.26, 1.3])
+def test_both_curves_of_figure_6b(epsilon: float) -> None:
+    """Figure 6(b): tight, where there is one, by a dense solve, geometric for each count by its formula at ε/2."""
+    one = settings.two_counts()
+    weights = np.linalg.solve(np.exp(-epsilon * one.distances), np.ones(31 * 31))
+    geometric = _geometric(30, epsilon / 2) ** 2
+    assert utilities.geometric_counts(epsilon) == pytest.approx(geometric, abs=1e-9)
+    assert bool(weights.min() > 0) is (epsilon > 1.1361) is (r.verdict("uniform", one, epsilon).status == "regular")
+    if epsilon > 1.1361:
+        assert utilities.tight_utility(one, epsilon) == pytest.approx(weights.mean(), abs=1e-9)
+        assert weights.mean() > 1.5 * geometric
+
+
 @pytest.mark.parametrize("name", SPACES)
 def test_near_the_region_tight_loses_at_most_twice_the_distance(name: str) -> None:
     """§8: of priors that are drawn, with the nearest regular one by a linear program; on a line it loses nothing."""

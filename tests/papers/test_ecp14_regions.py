@@ -212,3 +212,7 @@ def test_four_answers_have_regions_that_grow() -> None:
     shares = [region.volume for region in found.values()]
     assert shares == sorted(shares)
     assert len(regions.DISTANCES) == len(set(shares)) == 4
+    # and in the end it is all priors
+    last = dx.regularity.region(settings.record(), 40.0)
+    assert last.corners == pytest.approx(np.eye(4), abs=1e-15)
+    assert last.volume == pytest.approx(1, abs=1e-14)

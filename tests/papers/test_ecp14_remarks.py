@@ -104,10 +104,11 @@ def test_a_prior_may_have_several_optimal_mechanisms() -> None:
     assert utilities == pytest.approx([1 / 2, 2 / 3, 5 / 9])
 
 
+@pytest.mark.parametrize("power", [Fraction(1, 2), Fraction(3, 4), Fraction(1, 5)])
 @pytest.mark.parametrize("edges", [STAR, [(0, 1), (1, 2)], [(0, 1), (1, 2), (2, 3), (3, 0)]])
-def test_gamma_is_1_at_a_corner_only(edges: list[tuple[int, int]]) -> None:
+def test_gamma_is_1_at_a_corner_only(edges: list[tuple[int, int]], power: Fraction) -> None:
     """After Prop 3: π = Σ γ_y c^y with 0 ≤ γ_y ≤ 1 and Σγ = 1; γ_y = 1 if and only if π is the corner c^y."""
-    matrix, one, epsilon = phi(edges, Fraction(1, 2)), space(edges), math.log(2)
+    matrix, one, epsilon = phi(edges, power), space(edges), -math.log(power)
     size = len(matrix)
     sums = [sum(row) for row in matrix]
     corners = [[entry / total for entry in row] for row, total in zip(matrix, sums, strict=True)]
@@ -183,6 +184,30 @@ def test_there_are_no_mu_or_one_or_infinitely_many() -> None:
     assert r.verdict(np.array([*map(float, lopsided)]), one, math.log(2)).status == "not regular"
 
 
+@pytest.mark.parametrize("side", [4, 5, 6])
+def test_other_matrices_that_are_singular_give_no_mu_or_infinitely_many(side: int) -> None:
+    """§5.1: K₄,₄, K₅,₅ and K₆,₆ where e^{-ε} is one less than a side, inverted: Φ maps (1, …, -1, …) to 0."""
+    edges = list(itertools.product(range(side), range(side, 2 * side)))
+    matrix, kernel = phi(edges, Fraction(1, side - 1)), [Fraction(sign) for sign in side * [1] + side * [-1]]
+    assert solved(matrix, kernel) is None
+    assert np.linalg.matrix_rank(r.phi(space(edges), math.log(side - 1))) == 2 * side - 1
+    rng, seen = np.random.default_rng(side), set()
+    for shift in (0, 0, 0, 1, 2, 3):
+        weights = rng.integers(3, 9, 2 * side)
+        weights[0] += weights[side:].sum() - weights[:side].sum() + shift
+        prior = [Fraction(int(weight)) for weight in weights]
+        # with one equation and one unknown less there is one solution; in the equation left out it holds or fails
+        some = solved([row[:-1] for row in matrix[:-1]], prior[:-1])
+        assert some is not None
+        holds = sum(a * b for a, b in zip(matrix[-1], some, strict=False)) == prior[-1]
+        assert holds is (sum(a * b for a, b in zip(prior, kernel, strict=True)) == 0) is (shift == 0)
+        for step in range(4):
+            mu = [m + step * k for m, k in zip([*some, Fraction(0)], kernel, strict=True)]
+            assert ([sum(a * b for a, b in zip(row, mu, strict=True)) for row in matrix] == prior) is holds
+        seen.add(holds)
+    assert seen == {True, False}
+
+
 def _transitive(graph: nx.Graph) -> bool:
     maps = nx.isomorphism.GraphMatcher(graph, graph).isomorphisms_iter()
     return {one[0] for one in maps} == set(graph)
@@ -209,6 +234,9 @@ def test_balls_of_one_size_without_any_other_symmetry(name: str, far: float) -> 
     distances = nx.floyd_warshall_numpy(graph)
     assert distances.max() == 2
     one = dx.MetricSpace.from_distances(np.where(distances == 2, far, distances))
+    assert all(len(set((one.distances <= radius).sum(axis=1))) == 1 for radius in (0, 0.5, 1, far, 3))
+    assert {len(set((dx.line(5).distances <= radius).sum(axis=1))) for radius in (0, 1, 4)} == {1, 2}
+    assert r.threshold(one).value == 0
     rng = np.random.default_rng(4)
     for epsilon in (0.1, 0.8, 2.0):
         total = np.exp(-epsilon * one.distances).sum(axis=1)

@@ -187,6 +187,30 @@ def test_no_private_mechanism_leaks_more_than_the_uniform_bound_under_any_prior(
     assert dx.evaluate.min_entropy_leakage(mechanisms[-2], uniform) == pytest.approx(bound, abs=1e-9)
 
 
+@pytest.mark.parametrize(("values", "individuals"), [(2, 1), (2, 3), (3, 2), (4, 2)])
+@pytest.mark.parametrize("epsilon", [0.2, 0.8, 1.7])
+def test_no_private_mechanism_leaks_more_about_a_database(values: int, individuals: int, epsilon: float) -> None:
+    """Theorem 3: L(K, π) ≤ u log2(v e^ε / (v - 1 + e^ε)) for any private K, with any reports, and any prior π."""
+    space = dx.Universe.databases(range(values), individuals).space("hamming")
+    size, rng = len(space), np.random.default_rng(RNG)
+    bound = dx.regularity.database_leakage_bound(values, individuals, epsilon)
+    plain = dx.MetricSpace.from_distances(space.distances)
+    tight = dx.tight_constraints(plain, epsilon)
+    mechanisms = [tight, tight.compose(rng.dirichlet(np.full(5, 0.1), size)), tight.remap(rng.permutation(size))]
+    mechanisms += [some_private(plain, epsilon, rng) for _ in range(3)]
+    mechanisms.append(dx.classic.exponential(plain, epsilon=epsilon))
+    priors = [dx.Prior.from_weights(plain, one + 1e-9) for one in rng.dirichlet(np.full(size, 0.3), 6)]
+    priors += [dx.Prior.from_weights(plain, one) for one in rng.dirichlet(np.full(size, 9.0), 3)]
+    for prior in priors[::4]:
+        problem = dx.Problem(plain, epsilon=epsilon, prior=prior, loss="binary")
+        mechanisms.append(dx.solve(problem, method="optimal").mechanism)
+    for mechanism in mechanisms:
+        assert violations(mechanism.matrix, plain.distances, epsilon * (1 + 1e-12)) == []
+        for prior in (*priors, dx.Prior.uniform(plain)):
+            assert dx.evaluate.min_entropy_leakage(mechanism, prior) <= bound + 1e-11
+    assert dx.evaluate.min_entropy_leakage(tight, dx.Prior.uniform(plain)) == pytest.approx(bound, abs=1e-9)
+
+
 @pytest.mark.parametrize("seed", few(range(4)))
 def test_leakage_is_largest_under_the_uniform_prior(seed: int) -> None:
     """§5.2, of any channel, private or not: Σ_z max_x K[x, z] is reached by no other prior's ratio."""
@@ -224,7 +248,15 @@ def test_what_a_combination_of_attacks_loses_is_the_sum(left: str, right: str) -
     assert joint.privacy.epsilon <= sum(levels) * (1 + 1e-12)
 
 
+def _chang() -> nx.Graph:
+    """One of the graphs of Chang: the line graph of K₈, switched at four edges that share no end."""
+    plain, some = nx.line_graph(nx.complete_graph(8)), {(0, 1), (2, 3), (4, 5), (6, 7)}
+    joined = itertools.combinations(plain, 2)
+    return nx.Graph((a, b) for a, b in joined if plain.has_edge(a, b) is ((a in some) is (b in some)))
+
+
 SYMMETRIC = {
+    "chang (distance-regular, not vertex-transitive)": _chang(),
     "petersen": nx.petersen_graph(),
     "hypercube": nx.hypercube_graph(3),
     "octahedron": nx.octahedral_graph(),
@@ -265,6 +297,20 @@ def test_the_prism_is_not_distance_regular() -> None:
     assert nx.is_distance_regular(SYMMETRIC["shrikhande (distance-regular)"])
     assert not nx.is_distance_regular(SYMMETRIC["prism (vertex-transitive, not distance-regular)"])
     assert not nx.is_distance_regular(SYMMETRIC["truncated tetrahedron"])
+
+
+@pytest.mark.parametrize("name", SYMMETRIC)
+def test_each_of_them_is_distance_regular_or_vertex_transitive(name: str) -> None:
+    """An automorphism takes one vertex to any other; of Chang's graph not all vertices lie in as many cliques."""
+    graph = SYMMETRIC[name]
+    if name.startswith("chang"):
+        cliques = [clique for clique in nx.find_cliques(graph) if len(clique) == 6]
+        assert {sum(vertex in clique for clique in cliques) for vertex in graph} == {0, 2}
+        assert nx.is_distance_regular(graph)
+    else:
+        first = next(iter(graph))
+        maps = nx.isomorphism.GraphMatcher(graph, graph).isomorphisms_iter()
+        assert {one[first] for one in maps} == set(graph)
 
 
 def test_other_gains_and_priors_that_are_nearly_regular() -> None:

@@ -235,16 +235,22 @@ REGULAR = {
 
 @pytest.mark.parametrize("name", REGULAR)
 def test_optimal_for_the_uniform_prior_is_tight(name: str) -> None:
-    """ECP14 Cor 3, only if, where every μ is positive: a linear program finds the tight-constraints mechanism."""
+    """ECP14 Cor 3, if, and only if where every μ is positive: a linear program finds the tight mechanism."""
     space, epsilon = REGULAR[name]
     uniform = dx.Prior.uniform(space)
     mu = dx.regularity.verdict(uniform, space, epsilon).mu
     assert mu is not None
     assert (mu > 0).all()
     problem = dx.Problem(space, epsilon=epsilon, prior=uniform, loss="binary")
-    found = dx.solve(problem, method="optimal", solver="highs", tolerance=1e-9).mechanism
+    report = dx.solve(problem, method="optimal", solver="highs", tolerance=1e-9)
+    found, tight, size = report.mechanism, dx.tight_constraints(space, epsilon), len(space)
     remapped = found.remap(dx.evaluate.optimal_remap(found, uniform, "binary"))
-    assert remapped.matrix == pytest.approx(dx.tight_constraints(space, epsilon).matrix, abs=1e-5)
+    assert remapped.matrix == pytest.approx(tight.matrix, abs=1e-5)
+    # if: what a remap makes tight is optimal, with its reports in another order and with each in two
+    shuffled = tight.remap(np.random.default_rng(5).permutation(size))
+    split = tight.compose(np.concatenate([0.3 * np.eye(size), 0.7 * np.eye(size)], axis=1))
+    for one in (tight, shuffled, split):
+        assert dx.evaluate.utility(one, uniform) == pytest.approx(1 - report.certificate.bound, abs=1e-6)
 
 
 def test_outside_the_region() -> None:
