@@ -12,7 +12,7 @@ import pytest
 
 import dxopt as dx
 from tests.judges.oracle_beliefs import best_for_beliefs
-from tests.material.notions import BITS3, BITS4, HALF, ORDERS, RATINGS, THREE, TWO, apart, changed
+from tests.material.notions import BITS3, BITS4, GRAPHS, HALF, ORDERS, RATINGS, THREE, TWO, changed
 
 REPORTS = dx.Reports(tuple("abc"))
 
@@ -99,8 +99,41 @@ def test_secrets_within_a_distance_are_neighbours(metric: str, order: float, lim
     def distance(x: Any, other: Any) -> float:
         return points.distances[THREE.places[x], THREE.places[other]]
 
+    rng = np.random.default_rng(2)
     space = dx.neighbours(THREE, "generic", holds=dx.notions.within(limit, distance))
-    assert_level(space, (norms > 0) & (norms <= limit), np.random.default_rng(2))
+    assert_level(space, (norms > 0) & (norms <= limit), rng)
+    # at a distance lower than the threshold: of finitely many secrets, at most a threshold that is a little lower
+    lower = dx.notions.within(limit + 0.01 - 1e-6, distance)
+    below = dx.neighbours(THREE, "generic", holds=lower)
+    assert_level(below, (norms > 0) & (norms < limit + 0.01), rng)
+
+
+@pytest.mark.parametrize(
+    "nodes", [some for size in (1, 2, 3) for some in itertools.combinations(range(4), size)], ids=str
+)
+def test_edges_of_protected_nodes_and_of_no_others(nodes: tuple[int, ...]) -> None:
+    """Des20, protected: for any protected nodes; the edges between other nodes may be published as they are."""
+
+    def of_one(x: Any, other: Any) -> bool:
+        return any(all(node in edge for edge in x ^ other) for node in nodes)
+
+    space = dx.neighbours(GRAPHS, "generic", holds=dx.notions.protected(nodes))
+    assert_level(space, related(GRAPHS, of_one), np.random.default_rng(1))
+    left: Any = [frozenset(edge for edge in graph if not {*edge} & {*nodes}) for graph in GRAPHS.secrets]  # pyright: ignore
+    kinds = sorted(set(left), key=sorted)
+    published = np.array([[float(one == kind) for kind in kinds] for one in left])
+    labels = dx.Reports(tuple(str(sorted(kind)) for kind in kinds))
+    assert dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, published, labels)) == 0
+    entire = dx.Mechanism.from_matrix(space, np.eye(len(GRAPHS)))
+    assert dx.evaluate.smallest_epsilon(entire) == math.inf
+
+
+def test_which_entry_is_retrieved() -> None:
+    """Des20, private information retrieval: requests of any two entries of a database are neighbours."""
+    for count in (2, 3, 5):
+        entries = dx.Universe.databases(range(count), 1)
+        pairs = related(entries, lambda x, other: True)
+        assert_level(dx.neighbours(entries, "free_lunch"), pairs, np.random.default_rng(count))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -137,18 +170,21 @@ def test_edge_labelled_privacy_of_any_subset(labels: tuple[int, ...]) -> None:
         assert np.array_equal(space.distances, dx.neighbours(universe, "bounded").distances)
 
 
+@pytest.mark.parametrize(("order", "limit"), [(1, 2), (2, 1.5), (np.inf, 1)])
 @pytest.mark.parametrize("seed", range(4))
-def test_distributional_privacy_of_a_drawn_fixed_set(seed: int) -> None:
-    """Des20, distributional: near each other, with elements in common, and both in the fixed set."""
+def test_distributional_privacy_of_a_drawn_fixed_set(seed: int, order: float, limit: float) -> None:
+    """Des20, distributional: near each other in any metric, with a value in common, and both in the fixed set."""
     rng = np.random.default_rng(seed)
     everything = dx.Universe.databases(range(4), 2)
     fixed = {secret for secret in everything.secrets if rng.random() < 0.8}
     universe = everything.where(lambda database: database in fixed)
     assert {*universe.secrets} == fixed
-    near = related(universe, lambda x, other: apart(x, other) <= 2)
+    near = related(universe, lambda x, other: np.linalg.norm(np.subtract(x, other), order) <= limit)
     common = related(universe, lambda x, other: any(a == b for a in x for b in other))
+    metric = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}[order]
+    points, at = dx.MetricSpace.from_points(np.array(universe.secrets), metric).distances, universe.places
     space = dx.neighbours(
-        universe, "generic", holds=lambda x, other: apart(x, other) <= 2 and not {*x}.isdisjoint(other)
+        universe, "generic", holds=lambda x, other: points[at[x], at[other]] <= limit and bool({*x} & {*other})
     )
     assert (near & ~common).any() and (common & ~near).any()
     assert_level(space, near & common, rng)
@@ -260,6 +296,27 @@ def test_participation_is_no_secret_under_bounded_privacy(records: int) -> None:
         assert dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, published, reports)) == level
 
 
+def test_rappor_protects_what_a_record_is_and_not_whether_it_is_there() -> None:
+    """Des20, RAPPOR: each bit of a value, one of three, is flipped at random; who is absent sends nothing."""
+    universe = dx.Universe.databases(range(3), 1, absent=True)
+    flip, sent = 0.2, list(itertools.product((0, 1), repeat=3))
+    rows = np.zeros((4, 9))
+    for place, (value,) in enumerate(universe.secrets):  # pyright: ignore
+        if value is None:
+            rows[place, 8] = 1
+        else:
+            rows[place, :8] = [
+                math.prod(flip if bit != (i == value) else 1 - flip for i, bit in enumerate(z)) for z in sent
+            ]
+    reports = dx.Reports((*map(str, sent), "nothing"))
+    bounded, unbounded = (
+        dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(dx.neighbours(universe, name), rows, reports))
+        for name in ("bounded", "unbounded")
+    )
+    assert bounded == pytest.approx(2 * math.log((1 - flip) / flip), rel=1e-9)
+    assert unbounded == math.inf
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_datasets_with_different_outputs_of_a_private_function(seed: int) -> None:
     """Des20, coupled worlds: neighbours are datasets that have a different output according to a private function."""
@@ -268,6 +325,24 @@ def test_datasets_with_different_outputs_of_a_private_function(seed: int) -> Non
     space = dx.neighbours(TWO, "generic", holds=lambda x, other: private[x] != private[other])
     outputs = np.array(list(private.values()))
     assert_level(space, outputs[:, None] != outputs, rng)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_datasets_that_satisfy_a_pair_of_predicates_are_neighbours(seed: int) -> None:
+    """Des20, pufferfish as a relation: one dataset satisfies the one predicate, and the other one the other."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.permutation([0, 0, 0, 1, 1, 2, 2, 2, 2]) for _ in range(2)]
+    secrets: Any = [tuple(lambda d, k=kind, s=side: k[TWO.places[d]] == s for side in (0, 1)) for kind in drawn]
+    space = dx.neighbours(TWO, "generic", holds=lambda x, other: any(one(x) and two(other) for one, two in secrets))
+    first, second = (np.outer(kind == 0, kind == 1) for kind in drawn)
+    pairs = first | second
+    assert_level(space, pairs | pairs.T, rng)
+    # it is that of an adversary who is in doubt between any two datasets
+    doubts = [(np.eye(9)[x] + np.eye(9)[y]) / 2 for x, y in itertools.combinations(range(9), 2)]
+    rows = rng.dirichlet(np.full(3, 4.0), 9)
+    level = dx.evaluate.belief_level(rows, dx.BeliefPairs.pufferfish(TWO, secrets, doubts)).epsilon
+    found = dx.evaluate.smallest_epsilon(dx.Mechanism.from_matrix(space, rows, REPORTS))
+    assert level == pytest.approx(found, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -31,16 +31,22 @@ def sanitised(universe: dx.Universe, seed: int) -> dx.Mechanism:
     return dx.Mechanism.from_matrix(universe.space("hamming"), matrix)
 
 
-def test_sets_of_hobbies() -> None:
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_sets_of_hobbies(count: int) -> None:
     """Example 1: the discrete metric, and the size of the symmetric difference, of all subsets."""
-    hobbies = ("music", "football", "chess")
-    sets = [frozenset(some) for k in range(4) for some in itertools.combinations(hobbies, k)]
+    hobbies = ("music", "football", "chess", "walking")[:count]
+    sets = [frozenset(some) for k in range(count + 1) for some in itertools.combinations(hobbies, k)]
     likes = [[float(hobby in one) for hobby in hobbies] for one in sets]
     first = dx.MetricSpace.from_points(likes, "discrete")
     second = dx.MetricSpace.from_points(likes, "hamming")
     for (x, one), (y, other) in itertools.product(enumerate(sets), repeat=2):
         assert first.distances[x, y] == (one != other)
         assert second.distances[x, y] == len((one | other) - (one & other))
+    # every single set is an open ball, so that the Borel σ-algebra is that of all subsets of D
+    for space in (first, second):
+        assert np.array_equal(space.distances < 1, np.eye(len(sets), dtype=bool))
+    # entries of one database need not be as large as each other
+    assert set(dx.Universe.databases(sets, 2).secrets) == set(itertools.product(sets, repeat=2))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,6 +70,23 @@ def test_databases_are_rows_of_a_metric_space(seed: int) -> None:
             assert dx.characterise.diameter(plane, list(some)) == pytest.approx(largest)
 
 
+@pytest.mark.parametrize("kind", ["points", "names", "functions"])
+def test_rows_may_be_of_any_kind(kind: str) -> None:
+    """§2.1: D of points in the plane, of names, or of functions at three times: D^n is their product."""
+    rng, values = np.random.default_rng(5), ["red", "green", "blue"]
+    places = {"points": rng.normal(size=(3, 2)), "names": np.arange(3), "functions": rng.normal(size=(3, 3))}[kind]
+    metric = {"points": "euclidean", "names": "discrete", "functions": "chebyshev"}[kind]
+    one = dx.MetricSpace.from_points(places, metric)
+    rows = values if kind == "names" else [tuple(place) for place in places.tolist()]
+    universe = dx.Universe.databases(rows, 2)
+    assert list(universe.secrets) == list(itertools.product(rows, repeat=2))
+    of_rows = universe.space("manhattan", distance=lambda v, w: float(one.distances[rows.index(v), rows.index(w)]))
+    far = one.distances
+    by_hand = [[far[a, c] + far[b, d] for c, d in np.ndindex(3, 3)] for a, b in np.ndindex(3, 3)]
+    for space in (of_rows, dx.product(one, one)):
+        assert space.distances == pytest.approx(np.array(by_hand), abs=1e-12)
+
+
 FUNCTIONS = {
     "sum": sum,
     "largest": max,
@@ -81,6 +104,22 @@ def test_a_query_maps_databases_to_a_metric_space(name: str) -> None:
     for metric, order in (("euclidean", 2), ("manhattan", 1), ("chebyshev", np.inf)):
         apart = [[np.linalg.norm(a - b, order) for b in points] for a in points]
         assert query.space(metric).distances == pytest.approx(np.array(apart))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_are_in_any_metric_space(seed: int) -> None:
+    """§2.2: answers that are sets, under any metric: how far neighbours move them, and private responses."""
+    rng, secrets = np.random.default_rng(seed), THREE.space("hamming")
+    drawn = [frozenset(np.flatnonzero(row).tolist()) for row in rng.random((len(THREE), 3)) < 0.5]
+    query = q.Query.of(THREE, lambda database: drawn[THREE.places[database]])
+    assert [query.answers[answer] for answer in query.index] == drawn
+    responses = dx.MetricSpace.from_points(rng.normal(size=(len(query.answers), 2)))
+    near = np.argwhere(secrets.distances == 1)
+    moved = max(responses.distances[query.index[x], query.index[other]] for x, other in near)
+    assert q.sensitivity(query, secrets, responses).delta == pytest.approx(moved)
+    response = dx.lift(query, dx.classic.exponential(responses, epsilon=0.5), secrets)
+    assert len(response.reports.labels) == len(query.answers)
+    assert dx.evaluate.smallest_epsilon(response) <= 0.5 * moved * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
