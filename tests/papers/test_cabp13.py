@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dxopt as dx
+from dxopt.spaces import families
 from tests.material.channels import THREE, UNIVERSES, all_events, level, noisy
 
 c = dx.characterise
@@ -274,6 +275,27 @@ def test_the_maximum_is_the_only_distance_of_its_kind() -> None:
     cut = np.minimum(space.distances, 1.5)
     assert agrees(cut, 1)
     assert not agrees(cut, 2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_maximum_for_any_metric_on_values(seed: int) -> None:
+    """§6.1: d_∞ with any d_V; all records may move by δ at once for εδ, and Φ_∞ and 𝒩_∞ are maximally tight."""
+    letters, records = ("abc", 2) if seed % 2 else ("ab", 3)
+    values = dx.MetricSpace.from_points(np.random.default_rng(seed).uniform(0, 3, (len(letters), 2))).distances
+    one = dx.Universe.databases(letters, records)
+    space = one.space("chebyshev", distance=lambda v, w: values[letters.index(v), letters.index(w)])
+    codes = np.array([[letters.index(v) for v in x] for x in one.secrets])  # pyright: ignore
+    moved, levels = values[codes[:, None], codes[None]], np.unique(values)
+    logs = np.log(dx.solve(dx.Problem(space, epsilon=0.8, prior=dx.Prior.uniform(space))).mechanism.matrix)
+    apart = np.abs(logs[:, None] - logs[None]).max(axis=2)
+    within = np.array([(moved <= delta).all(axis=2) for delta in levels])
+    for delta, near in zip(levels, within, strict=True):
+        assert np.array_equal(space.distances <= delta, near)
+        assert apart[near].max() <= 0.8 * delta + 1e-9
+    # what agrees for all δ is the least δ at which all records are within it
+    assert np.array_equal(levels[within.argmax(axis=0)], space.distances)
+    assert dx.characterise.hiding_tightness(space, families.substitutions_everywhere(one)).holds
+    assert dx.characterise.neighbourhood_tightness(space, families.boxes(one)).holds
 
 
 def test_noise_that_is_never_negative_is_private_up_to_delta_only() -> None:

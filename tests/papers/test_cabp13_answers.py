@@ -208,7 +208,7 @@ def test_definitions_4_and_5(seed: int) -> None:
 
 
 def test_family_c_has_the_sensitivity_of_its_values() -> None:
-    """Definition 8 and Proposition 4 for every query of two records of {0, 1, 3} with answers 0 to 3, by a draw."""
+    """Definition 8, Proposition 4 and TG after it: queries of two records of {0, 1, 3}, answers 0 to 3, by a draw."""
     one = dx.Universe.databases([0, 1, 3], 2)
     hamming, normalised = one.space("hamming"), one.space("normalised_manhattan")
     rng = np.random.default_rng(4)
@@ -226,7 +226,29 @@ def test_family_c_has_the_sensitivity_of_its_values() -> None:
             members += 1
             for space in (hamming, normalised):
                 assert q.sensitivity(query, space, query.space()).delta == pytest.approx(3.0)
+                geometric = truncated_geometric(range(4), 0.9 / 3)[values]
+                found = dx.Mechanism.from_matrix(space, geometric, dx.Reports(tuple("0123")))
+                assert dx.evaluate.smallest_epsilon(found) <= 0.9 * (1 + 1e-12)
     assert members > 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sensitivity_in_family_c_for_any_metric_on_values(seed: int) -> None:
+    """Proposition 4 where values have a metric d_V of their own: d_V(V) under d_h and under d̃_1."""
+    values = dx.MetricSpace.from_points(np.random.default_rng(seed).uniform(0, 3, (3, 2))).distances
+    widest, one = values.max(), dx.Universe.databases("abc", 2)
+    off = dict(zip("abc", values[np.argmax(values.max(axis=1))].tolist(), strict=True))
+    normalised = one.space("normalised_manhattan", distance=lambda v, w: values["abc".index(v), "abc".index(w)])
+    adjacent = np.argwhere(one.space("hamming").distances == 1)
+    for combine in (max, min, sum, lambda both: both[0]):
+        query = q.Query.of(one, lambda x, combine=combine: combine([off[v] for v in x]))
+        answers = np.array(query.answers)[query.index]
+        for x, other in adjacent:
+            moved = widest * normalised.distances[x, other]
+            assert abs(answers[x] - answers[other]) <= moved * (1 + 1e-12)
+        assert max(abs(answers[x] - answers[other]) for x, other in adjacent) == pytest.approx(widest)
+        for space in (one.space("hamming"), normalised):
+            assert q.sensitivity(query, space, query.space()).delta == pytest.approx(widest)
 
 
 @pytest.mark.parametrize("name", list(q.QUERIES))

@@ -101,9 +101,10 @@ def test_bounds_under_the_normalised_manhattan_metric() -> None:
     assert widths == {0, 1, 2, int(np.ptp(values))}
 
 
-def test_sensitivities_under_the_normalised_metric_are_larger() -> None:
-    """After Prop 3: of every query of {0, 1, 2}² with answers 0 to 2 that is drawn, and strictly so of most."""
-    one = dx.Universe.databases([0, 1, 2], 2)
+@pytest.mark.parametrize(("values", "absent"), [([0, 1, 2], False), ([0, 0.5, 4], False), ([0, 1, 3], True)])
+def test_sensitivities_under_the_normalised_metric_are_larger(values: list[float], absent: bool) -> None:
+    """After Prop 3: of every query of two records with answers 0 to 2 that is drawn, and strictly so of most."""
+    one = dx.Universe.databases(values, 2, absent=absent)
     hamming, normalised = one.space("hamming"), one.space("normalised_manhattan")
     rng, larger = np.random.default_rng(3), 0
     for _ in range(40):
@@ -113,10 +114,14 @@ def test_sensitivities_under_the_normalised_metric_are_larger() -> None:
         assert deltas[0] <= deltas[1]
         larger += deltas[0] < deltas[1]
     assert larger > 20
-    # whether any record is positive takes twice the noise: 1 under d_h, and 2 as 0 and 1 are ½ apart
+    # whether any record is positive takes more noise: 1 under d_h, and 2 where 0 and the next value are ½ apart
     positive = q.Query.of(one, lambda x: int(any(x)))
     assert q.sensitivity(positive, hamming, positive.space()).delta == 1
-    assert q.sensitivity(positive, normalised, positive.space()).delta == 2
+    more = values[-1] / values[1]
+    assert q.sensitivity(positive, normalised, positive.space()).delta == pytest.approx(more)
+    for noise, level_of in ((0.4, 0.4 * more), (0.4 / more, 0.4)):
+        lifted = dx.lift(positive, dx.classic.geometric(positive.space(), epsilon=noise), normalised)
+        assert dx.evaluate.smallest_epsilon(lifted) == pytest.approx(level_of)
 
 
 def test_extremes_and_the_median_are_percentiles() -> None:
@@ -158,10 +163,11 @@ def test_similar_individuals_are_classified_alike() -> None:
     assert dx.evaluate.smallest_epsilon(threshold) == math.inf
 
 
+@pytest.mark.parametrize("north", [-33.0, 45.5, 60.0])
 @pytest.mark.parametrize("kilometres", [2, 20, 200, 5000])
-def test_the_plane_approximates_the_earth_where_the_area_is_small(kilometres: float) -> None:
+def test_the_plane_approximates_the_earth_where_the_area_is_small(kilometres: float, north: float) -> None:
     """§6.2: distances in the plane are off by the share of the area in the radius at most: not of a continent."""
-    radius, north = 6371.0088, 45.5
+    radius = 6371.0088
     plane = np.random.default_rng(1).uniform(-0.5, 0.5, (30, 2)) * kilometres
     south_north = north + np.degrees(plane[:, 0] / radius)
     west_east = -73.6 + np.degrees(plane[:, 1] / (radius * math.cos(math.radians(north))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import dxopt as dx
 from dxopt.mechanisms import traces
 from dxopt.mechanisms.classic.planar_laplace import noise_rate
-from dxopt.spaces.metrics import EARTH_RADIUS_KM, OverTraces
+from dxopt.spaces.metrics import EARTH_RADIUS_KM, Euclidean, Haversine, Manhattan, OverTraces
 from dxopt.spec import load
 from tests.judges.exact import infinite_leakage, violations
 from tests.material.files import PROBLEMS
@@ -71,6 +72,7 @@ def test_adjacent_databases_answer_alike_and_so_do_all_by_their_distance() -> No
     """ε-differential privacy, and that adjacent pairs at ε are εd_h for all: exact, for mechanisms of any kind."""
     universe = dx.Universe.databases([21, 27, 32], 3)
     space = universe.space("hamming")
+    assert np.array_equal(dx.neighbours(universe, "bounded").distances, space.distances)
     adjacent_only = np.where(space.distances <= 1, space.distances, np.inf)
     rng = np.random.default_rng(10)
     for _ in range(3):
@@ -339,7 +341,33 @@ def test_mechanisms_for_traces() -> None:
     assert dx.evaluate.smallest_epsilon(independent) == pytest.approx(1.2, rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["optimal", "planar Laplace"])
+@pytest.mark.parametrize("step", [Euclidean(), Manhattan(), Haversine()])
+def test_traces_of_any_places(step: Euclidean | Manhattan | Haversine) -> None:
+    """d_∞ of drawn traces is the largest distance at one time, on a map or on the globe; the optimum is private."""
+    rng = np.random.default_rng(4)
+    for length in (1, 2, 4):
+        drawn = rng.uniform(-0.01, 0.01, (6, length, 2))
+        space = dx.MetricSpace.from_points(drawn.reshape(6, -1), OverTraces(length, step))
+        apart = [dx.MetricSpace.from_points(drawn[:, time], step).distances for time in range(length)]
+        assert space.distances == pytest.approx(np.max(apart, axis=0))
+        epsilon = 1.5 / space.distances.max()
+        best = dx.solve(dx.Problem(space, epsilon=epsilon, prior=rng.dirichlet(np.ones(6)))).mechanism
+        assert violations(best.matrix, space.distances, epsilon) == []
+
+
+@pytest.mark.parametrize(("length", "epsilon"), [(2, 0.4), (2, 1.5), (3, 0.7)])
+def test_independent_noise_pays_for_each_point(length: int, epsilon: float) -> None:
+    """Of n points of any places: nε under d_∞ and no less, where each of them gets planar Laplace noise at ε."""
+    places = np.random.default_rng(length).uniform(0, 3, (3, 2))
+    noise = dx.classic.planar_laplace(dx.MetricSpace.from_points(places), epsilon=epsilon)
+    walks = np.array(list(itertools.product(range(3), repeat=length)))
+    space = dx.MetricSpace.from_points(places[walks].reshape(len(walks), -1), OverTraces(length))
+    matrix = functools.reduce(np.kron, [np.asarray(noise.matrix, dtype=float)] * length)
+    independent = dx.Mechanism.from_matrix(space, matrix)
+    assert dx.evaluate.smallest_epsilon(independent) == pytest.approx(length * epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["optimal", "planar Laplace", "exponential"])
 def test_obfuscation_is_probabilistic_cloaking(name: str) -> None:
     """A draw among maps of places to reports, of which cloaking is a single one: with chances that give K exactly."""
     cloaked = dx.classic.cloaking(CITY, side=1.0).matrix
@@ -398,7 +426,13 @@ def test_every_draw_of_noise_pays() -> None:
     assert [float(step.cost) for step in rate.steps[1:]] == pytest.approx([(60 - share * (1 - test)) / 5] * 5)
 
 
-def test_a_step_reports_the_prediction_if_close_and_else_fresh_noise() -> None:
+def turned(steps: Sequence[traces.Step], noise: object) -> int | None:
+    """Predict from all reports so far, and not the last one: their sum, modulo 3."""
+    return sum(step.report for step in steps) % 3 if steps else None  # pyright: ignore
+
+
+@pytest.mark.parametrize("predict", [traces.repeat, turned])
+def test_a_step_reports_the_prediction_if_close_and_else_fresh_noise(predict: traces.Prediction) -> None:
     """Predictive mechanism, step: z* if a private test finds it close to x_n, else a draw of K(x_n); exact."""
 
     def noise(x: int, z: int) -> Fraction:
@@ -414,7 +448,7 @@ def test_a_step_reports_the_prediction_if_close_and_else_fresh_noise() -> None:
     mechanism = traces.PredictiveMechanism(
         traces.RationalGeometric(3),
         traces.FixedLevels(100.0, plan),
-        traces.repeat,
+        predict,
         traces.GeometricTest(1.0, Fraction(2)),
     )
     for trace in itertools.product(range(3), repeat=3):
@@ -425,8 +459,9 @@ def test_a_step_reports_the_prediction_if_close_and_else_fresh_noise() -> None:
             assert run.kinds[0] == "hard"
             expected = noise(trace[0], reports[0])
             for t in (1, 2):
-                near = close(abs(reports[t - 1] - trace[t]))
+                predicted = reports[t - 1] if predict is traces.repeat else sum(reports[:t]) % 3
+                near = close(abs(predicted - trace[t]))
                 if run.kinds[t] == "easy":
-                    assert reports[t] == reports[t - 1]
+                    assert reports[t] == predicted
                 expected *= near if run.kinds[t] == "easy" else (1 - near) * noise(trace[t], reports[t])
             assert likely == expected

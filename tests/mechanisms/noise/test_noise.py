@@ -138,6 +138,7 @@ def test_the_densities_are_those_of_the_figure(epsilon: float) -> None:
 
 PLANAR = [
     (PlanarLaplace(1.1), lambda v: math.hypot(*v)),
+    (PlanarLaplace(0.2), lambda v: math.hypot(*v)),
     (ManhattanLaplace(1.1), lambda v: abs(v[0]) + abs(v[1])),
     (ManhattanLaplace(0.6, 1), lambda v: abs(v[0])),
 ]
