@@ -174,6 +174,7 @@ def test_distances_of_section_5_for_any_metric_on_values(seed: int) -> None:
 
     by_hand = [[sum(map(apart, x, y)) for y in one.secrets] for x in one.secrets]  # pyright: ignore[reportArgumentType]
     assert one.space("manhattan", distance=between).distances == pytest.approx(np.array(by_hand))
+    assert one.space("manhattan", distance=between).distances.max() == pytest.approx(2 * values.max())
     normalised = one.space("normalised_manhattan", distance=between)
     assert normalised.distances == pytest.approx(np.array(by_hand) / values.max())
 
@@ -187,16 +188,23 @@ def test_proposition_3() -> None:
         assert dx.certify(private.matrix, hamming, 0.9).privacy is not None
 
 
-def test_distances_of_histograms() -> None:
+@pytest.mark.parametrize(("values", "records"), [("abc", 3), ("ab", 4), ("abcd", 2)])
+def test_distances_of_histograms(values: str, records: int) -> None:
     """Footnote 4: d_1 on record counts depends on the counts only, and is twice the least d_h to another order."""
-    one = dx.Universe.databases(["a", "b", "c"], 3)
+    one = dx.Universe.databases(values, records)
     hamming = one.space("hamming").distances
     secrets: Any = one.secrets
     for x, other in itertools.product(secrets, repeat=2):
         counts, others = Counter(x), Counter(other)
-        between = sum(abs(counts[value] - others[value]) for value in "abc")
+        between = sum(abs(counts[value] - others[value]) for value in values)
         orders = [one.places[order] for order in itertools.permutations(other)]
         assert between == 2 * min(hamming[one.places[x], place] for place in orders)
+    # d_1 on the databases depends on the values: neither on the counts only, nor the same for other values
+    near, far = (dx.Universe.databases(numbers, 3) for numbers in ([0, 1, 2], [0, 1, 5]))
+    assert near.space("manhattan").distances[near.places[0, 0, 1], near.places[0, 0, 2]] == 1
+    assert far.space("manhattan").distances[far.places[0, 0, 1], far.places[0, 0, 5]] == 4
+    assert far.space("manhattan").distances[far.places[0, 0, 1], far.places[0, 1, 0]] == 2
+    assert np.array_equal(near.space("hamming").distances, far.space("hamming").distances)
 
 
 def test_what_an_adversary_who_is_not_informed_learns() -> None:

@@ -194,6 +194,38 @@ def test_theorems_3_and_4(metric: str, seed: int) -> None:
     assert max(shown) == pytest.approx(least, rel=1e-5)
 
 
+def test_theorems_3_and_4_of_any_families() -> None:
+    """Both halves, for metrics, families and mechanisms that are drawn: bounds, reached where tight."""
+    rng, tight = np.random.default_rng(4), [0, 0]
+    for trial in range(8):
+        drawn = np.triu(rng.uniform(1, 2, (4, 4)), 1)
+        space = dx.line(4) if trial % 2 else dx.MetricSpace.from_distances(drawn + drawn.T)
+        mechanism = noisy(space, trial)
+        least = dx.evaluate.smallest_epsilon(mechanism)
+        hidings = [*rng.integers(0, 4, (3, 4)), *list(families.swaps(4))[: rng.integers(4, 7)]]
+        sets = [rng.choice(4, rng.integers(2, 4), replace=False) for _ in range(4 + 2 * trial)]
+        moved, gained = [0.0], [0.0]
+        for prior in [*priors(space), *(skewed(space, *pair) for pair in itertools.permutations(range(4), 2))]:
+            for hiding in hidings:
+                apart = c.hiding_distance(space, hiding)
+                gain = c.after_hiding(mechanism, prior, hiding, epsilon=least).gain
+                moved.append(gain / (2 * apart) if apart else gain)
+            for members in sets:
+                gain = c.within(mechanism, prior, members, epsilon=least).gain
+                gained.append(gain / c.diameter(space, members))
+        for place, (found, held) in enumerate(
+            [
+                (moved, c.hiding_tightness(space, hidings).holds),
+                (gained, c.neighbourhood_tightness(space, sets).holds),
+            ]
+        ):
+            assert max(found) <= least * (1 + 1e-9)
+            if held:
+                assert max(found) == pytest.approx(least, rel=1e-5)
+            tight[place] += held
+    assert all(1 < many < 8 for many in tight), tight
+
+
 def joined(distances: Array, steps: Array) -> bool:
     """Whether every two points are joined by a tight chain of such steps, trying all chains."""
     points = range(len(distances))

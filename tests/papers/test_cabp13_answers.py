@@ -148,10 +148,11 @@ def test_a_query_whose_answers_are_on_no_path() -> None:
 
 @pytest.mark.parametrize("seed", few(range(20), 10))
 def test_no_best_mechanism_for_queries_that_are_drawn(seed: int) -> None:
-    """Theorem 9: of three bits, up to four answers, at a level below ln 2; where they are on a path, there is one."""
+    """Theorem 9: bits or digits, up to 4 answers at a level below ln 2; where they are on a path, there is one."""
     rng = np.random.default_rng(seed)
-    one = dx.Universe.databases([0, 1], 3)
-    drawn = rng.integers(0, 4, 8) if seed % 3 else np.array([sum(x) for x in one.secrets])  # pyright: ignore
+    one = dx.Universe.databases([0, 1], 3) if seed % 2 else dx.Universe.databases([0, 1, 2], 2)
+    counts = [sum(value > 0 for value in x) for x in one.secrets]  # pyright: ignore
+    drawn = rng.integers(0, 4, len(one)) if seed % 3 else np.array(counts)
     query, secrets = q.Query.of(one, lambda x: int(drawn[one.places[x]])), one.space("hamming")
     apart = induced(secrets.distances, query.index.tolist())
     path = sorted((apart == 1).sum(axis=0)) == [1, 1] + [2] * (len(apart) - 2)

@@ -344,3 +344,31 @@ def test_families_and_induced_distances_of_any_query(metric: str) -> None:
         assert through == pytest.approx(delta * own) if found.uniform else through <= delta * own * (1 + 1e-12)
         uniform.append(found.uniform)
     assert 2 < sum(uniform) < len(uniform)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_queries_between_any_two_metrics(seed: int) -> None:
+    """Definition 4, Fact 5, Theorem 6, ℋ_f(d_X): d_X and d_Y, query, mechanism and number of reports are drawn."""
+    rng, one = np.random.default_rng(seed), dx.Universe.databases(range(6), 1)
+    secrets, answers = (
+        dx.MetricSpace.from_distances((drawn := np.triu(rng.integers(4, 9, (size, size)), 1)) + drawn.T)
+        for size in (6, 4)
+    )
+    values = rng.permutation([0, 1, 2, 3, *rng.integers(0, 4, 2)])
+    query = q.Query.of(one, lambda x: int(values[x[0]]))
+    pairs = np.argwhere(secrets.distances > 0)
+    induced = query.induced(secrets)
+    for space in (answers, dx.MetricSpace.from_distances(3 * induced.distances)):
+        found, apart = q.sensitivity(query, secrets, space), np.argwhere(space.distances > 0)
+        delta = max(space.distances[values[x], values[y]] / secrets.distances[x, y] for x, y in pairs)
+        assert found.delta == pytest.approx(delta, rel=1e-12)
+        assert found.uniform or space is answers
+        for reports in (2, 4, 6):
+            mechanism = noisy(space, seed, reports)
+            through = level(dx.lift(query, mechanism, secrets).matrix, secrets.distances, pairs)
+            own = level(mechanism.matrix, space.distances, apart)
+            assert through == pytest.approx(level(mechanism.matrix, induced.distances, apart))
+            assert through <= delta * own * (1 + 1e-12)
+            assert through == pytest.approx(delta * own) or not found.uniform
+    never = dx.MetricSpace.from_distances(np.where(np.eye(4), 0.0, np.inf))
+    assert q.sensitivity(query, secrets, never).delta == math.inf

@@ -41,16 +41,22 @@ def is_best(apart: Array, epsilon: float, geometric: Array, rng: np.random.Gener
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_laplace_mechanism_is_private(seed: int) -> None:
-    """CABP13 Def 6 and Fact 7: λ(z) e^{-d(y, z)} with λ such that all rows sum to 1, to reports anywhere."""
-    rng, metric = np.random.default_rng(seed), ("euclidean", "manhattan", "chebyshev")[seed % 3]
+    """CABP13 Def 6 and Fact 7: λ(z) e^{-d(y, z)} with λ such that all rows sum to 1, to reports anywhere, any d."""
+    rng, metric = np.random.default_rng(seed), ("euclidean", "manhattan", "chebyshev", "drawn")[seed % 4]
     while True:
         points, epsilon = rng.uniform(0, 2, (15, 2)), rng.uniform(0.3, 3)
-        kernel = np.exp(-epsilon * dx.MetricSpace.from_points(points, metric).distances[:3, 3:])
+        drawn = np.triu(rng.uniform(1, 2, (15, 15)), 1)
+        space = (
+            dx.MetricSpace.from_distances(drawn + drawn.T)
+            if metric == "drawn"
+            else dx.MetricSpace.from_points(points, metric)
+        )
+        kernel = np.exp(-epsilon * space.distances[:3, 3:])
         scale, missing = nnls(kernel, np.ones(3))
         if missing < 1e-12:
             break
     matrix = (scale * kernel)[:, scale > 0]
-    secrets = dx.MetricSpace.from_points(points[:3], metric)
+    secrets = dx.MetricSpace.from_distances(space.distances[:3, :3])
     laplace = dx.Mechanism.from_matrix(secrets, matrix, dx.Reports(tuple(map(str, range(matrix.shape[1])))))
     assert dx.evaluate.smallest_epsilon(laplace) <= epsilon * (1 + 1e-9)
     assert level(matrix, secrets.distances, np.argwhere(secrets.distances > 0)) <= epsilon * (1 + 1e-9)
@@ -134,6 +140,26 @@ def test_theorem_10_for_any_query(metric: str) -> None:
     assert len(seen) > 3
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_theorem_10_for_secrets_of_any_kind(seed: int) -> None:
+    """CABP13 Thm 10: whatever the secrets, with a metric that is drawn but for one secret of each answer."""
+    rng = np.random.default_rng(seed)
+    size, step, delta, epsilon = 3 + seed % 3, rng.choice([0.5, 1, 3]), rng.choice([0.5, 2]), rng.uniform(0.2, 1.5)
+    which = np.array([*range(size), *rng.integers(0, size, 4)])
+    beside = np.array([0.0] * size + [*rng.uniform(0.1, 2, 4)])
+    between = np.abs(np.subtract.outer(which, which)) * step / delta
+    between += np.where(np.eye(len(which)), 0.0, np.add.outer(beside, beside))
+    secrets = dx.MetricSpace.from_distances(between)
+    query = q.Query.of(dx.Universe.databases(range(len(which)), 1), lambda x: float(step * which[x[0]]))
+    found = q.sensitivity(query, secrets, query.space())
+    assert (found.delta, found.uniform) == (pytest.approx(delta), True)
+    assert q.optimality(query, secrets).status == "optimal"
+    geometric = truncated_geometric(query.answers, epsilon)
+    lifted = level(geometric[query.index], secrets.distances, np.argwhere(secrets.distances > 0))
+    assert lifted == pytest.approx(delta * epsilon)
+    is_best(induced(secrets.distances, query.index.tolist()), delta * epsilon, geometric, rng)
+
+
 @pytest.mark.parametrize("seed", few(range(9), 6))
 @pytest.mark.parametrize("metric", ["normalised_manhattan", "manhattan", "chebyshev"])
 def test_sums_and_percentiles_of_any_step(metric: str, seed: int) -> None:
@@ -169,9 +195,12 @@ def test_maximally_tight_for_any_values(seed: int, metric: str) -> None:
     """CABP13 Prop 2 and §6.1: Φ_1 and 𝒩_1, Φ_∞ and 𝒩_∞, by Defs 2 and 3, for values that are drawn."""
     values = np.random.default_rng(seed).permutation(7)[: 2 if seed == 1 else 3].tolist()
     one = dx.Universe.databases(values, 2 + (seed == 1), absent=seed == 2 and metric != "chebyshev")
-    space = one.space(metric)
+    assert_maximally_tight(one.space(metric), *(list(family(one)) for family in FAMILIES[metric]))
+
+
+def assert_maximally_tight(space: dx.MetricSpace, hidings: list[Array], sets: list[Array]) -> None:
+    """By the definitions, and by what is found of them."""
     distances, points = space.distances, range(len(space))
-    hidings, sets = (list(family(one)) for family in FAMILIES[metric])
     swaps, pairs = np.zeros((2, len(space), len(space)), dtype=bool)
     for hiding in hidings:
         farthest = distances[points, hiding].max()
@@ -187,14 +216,44 @@ def test_maximally_tight_for_any_values(seed: int, metric: str) -> None:
     assert c.neighbourhood_tightness(space, sets).holds
 
 
+def valued(seed: int) -> tuple[dx.Universe, dict[str, dx.MetricSpace], Array]:
+    """Two records, perhaps absent, of values with a drawn d_V: d_1, d̃_1, d_h, and d_V between records."""
+    drawn = np.triu(np.random.default_rng(seed).integers(3, 7, (4, 4)), 1)
+    table = (drawn + drawn.T).astype(float)
+    table[:3, 3] = table[3, :3] = table[:3, :3].max()
+    one = dx.Universe.databases("abc", 2, absent=seed % 2 == 0)
+    kinds = ("manhattan", "normalised_manhattan")
+    spaces = {kind: one.space(kind, distance=lambda v, w: table["abc".index(v), "abc".index(w)]) for kind in kinds}
+    places = np.array([[3 if value is None else "abc".index(value) for value in x] for x in one.secrets])  # pyright: ignore
+    return one, spaces | {"hamming": one.space("hamming")}, table[places[:, None], places]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_propositions_2_and_3_for_any_metric_on_values(seed: int) -> None:
+    """CABP13 Props 2 and 3: Φ_1 and 𝒩_1 are maximally tight for d_1 and d̃_1, and d̃_1 ≤ d_h, whatever d_V is."""
+    one, spaces, _ = valued(seed)
+    for kind in ("manhattan", "normalised_manhattan"):
+        assert_maximally_tight(spaces[kind], *(list(family(one)) for family in RECORD))
+    normalised, hamming = spaces["normalised_manhattan"], spaces["hamming"]
+    assert (normalised.distances <= hamming.distances).all()
+    for drawn in range(3):
+        private = noisy(normalised, drawn)
+        moved = dx.Mechanism.from_matrix(hamming, private.matrix, private.reports)
+        least = dx.evaluate.smallest_epsilon(private)
+        assert dx.evaluate.smallest_epsilon(moved) <= least * (1 + 1e-12)
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_learned_under_the_normalised_metric_is_privacy(seed: int) -> None:
+@pytest.mark.parametrize("values", ["numbers", "any"])
+def test_what_is_learned_under_the_normalised_metric_is_privacy(values: str, seed: int) -> None:
     """CABP13 after Prop 2: bounds of 2εd̃_1(φ) and of εd_V(V)/d_V(𝒱) hold at the least private ε, and at no less."""
-    space = THREE.space("normalised_manhattan")
+    one, spaces, between = valued(2 * seed + 1)
+    if values == "numbers":
+        one, spaces = THREE, {"normalised_manhattan": THREE.space("normalised_manhattan")}
+        between = np.abs(np.array(THREE.secrets)[:, None] - np.array(THREE.secrets))
+    space, apart = spaces["normalised_manhattan"], between.max(axis=2) / between.max()
     mechanism = noisy(space, seed + 20)
     least = level(mechanism.matrix, space.distances, np.argwhere(space.distances > 0))
-    secrets = np.array(THREE.secrets)
-    apart = np.abs(secrets[:, None] - secrets).max(axis=2) / 3
     anyone = dx.Prior.from_weights(space, np.random.default_rng(seed).random(len(space)) ** 6 + 1e-12)
 
     def skewed(rare: int, common: int) -> dx.Prior:
@@ -203,12 +262,12 @@ def test_what_is_learned_under_the_normalised_metric_is_privacy(seed: int) -> No
         return dx.Prior.from_weights(space, weights)
 
     moved, gained = [], []
-    for hiding in families.substitutions(THREE):
+    for hiding in families.substitutions(one):
         bound = 2 * apart[range(len(space)), hiding].max()
         for prior in (anyone, *(skewed(x, other) for x, other in enumerate(hiding) if x != other)):
             gain = c.after_hiding(mechanism, prior, hiding, epsilon=least).gain
             moved.append(gain / bound if bound else gain)
-    for members in families.one_record_within(THREE):
+    for members in families.one_record_within(one):
         bound = apart[np.ix_(members, members)].max()
         for prior in (anyone, *(skewed(*pair) for pair in itertools.permutations(members, 2))):
             gain = c.within(mechanism, prior, members, epsilon=least).gain
