@@ -78,6 +78,11 @@ def test_figure_4_below_ln_2_a_bound_holds_that_is_not_the_printed_one(level: fl
     assert leakage.proven_bound(level) == pytest.approx(5 * math.log2(least / 0.3), abs=1e-6)
     assert 5 * dx.regularity.leakage_bound(prior, one, level) == pytest.approx(leakage.proven_bound(level), abs=1e-6)
     assert leakage.printed_bound(level) < leakage.proven_bound(level) < every - 0.9
+    # the best of one record leaks more than is printed, and no mechanism more than the bound
+    problem = dx.Problem(one, epsilon=level, prior=prior, loss="binary")
+    proof = dx.solve(problem, method="optimal", tolerance=1e-9).certificate
+    assert leakage.printed_bound(level) < 5 * math.log2((1 - proof.value) / 0.3)
+    assert 5 * math.log2((1 - proof.bound) / 0.3) <= leakage.proven_bound(level) + 1e-6
 
 
 def test_figure_6_the_tight_mechanism_is_far_better_than_the_geometric_one() -> None:
