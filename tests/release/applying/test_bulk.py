@@ -23,7 +23,7 @@ QUICK_PUBLISHED = PUBLISHED | {"header.csv": 1}
 OTHERS = {"names.geojson": "Broken", "features.geojson": "Broken"}
 """Read by `apply` alone: `verify` wants features as they are written."""
 READ = QUICK_PUBLISHED | OTHERS | {"text.parquet": 1 << 16, "row.parquet": 20}
-LARGE_READ = LARGE_PUBLISHED | OTHERS | {"lists.parquet": "Broken"}
+LARGE_READ = LARGE_PUBLISHED | OTHERS | {"lists.parquet": "Broken", "fixed.parquet": "Broken"}
 EXPECTED = {"apply": (QUICK_PUBLISHED, LARGE_PUBLISHED, "data"), "verify": (READ, LARGE_READ, "Broken")}
 
 
