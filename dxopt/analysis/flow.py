@@ -130,10 +130,9 @@ def hyper(mechanism: Sampler, prior: PriorLike) -> Hyper:
     likely = joint.sum(axis=0)
     reports = np.flatnonzero(likely > 0)
     posteriors = (joint[:, reports] / likely[reports]).T
-    which = np.unique(np.round(posteriors, _DIGITS), axis=0, return_inverse=True)[1].reshape(-1)
-    _, first, which = np.unique(which, return_index=True, return_inverse=True)
+    _, first, which = np.unique(np.round(posteriors, _DIGITS), axis=0, return_index=True, return_inverse=True)
     # in the order of their first reports
-    order = np.argsort(np.argsort(first))[which]
+    order = np.argsort(np.argsort(first))[which.reshape(-1)]
     groups = [np.flatnonzero(order == place) for place in range(len(first))]
     weights = [likely[reports[group]] for group in groups]
     outer = np.array([weight.sum() for weight in weights])

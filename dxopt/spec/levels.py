@@ -66,13 +66,13 @@ OfEach = Annotated[
 
 
 class _Elastic(f.Section):
-    """What has a level for each place, in a metric of its own, of which ε is 1."""
+    """Elastic privacy: a level for each place, in a metric of its own, of which ε is 1."""
 
     epsilon: ClassVar[float] = 1.0
 
     @property
     def beside_epsilon(self) -> dict[str, Any]:
-        """What the levels follow from."""
+        """Levels as given, or what they follow from."""
         return self.model_dump()
 
 

@@ -36,7 +36,7 @@ _BLOCK = 4_000_000
 
 
 class Tracker(Shown):
-    """Whoever follows a trace by its reports, knowing how people move: the posterior and the best guess after each.
+    """Posteriors and best guesses along a trace, for who sees its reports and knows how people move.
 
     People are at one of n places at each time, and go on as a Markov chain; each place is reported with fresh
     randomness. The posterior is that of hidden Markov models,
@@ -173,7 +173,7 @@ class _Chain:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrackingError(Shown):
-    """How far the best guess of each place of a trace is off, on average over traces and reports.
+    """Mean errors of the best guesses of the places of a trace, over traces and reports.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HEIGHT = np.sqrt(3) / 2
 _TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 _NAMES = ((-0.07, -0.05), (0.07, -0.05), (0, 0.05))
-"""Where the names of the secrets stand beside their corners."""
+"""Positions of the names of the secrets beside their corners."""
 _SIDES = ((0, 1, 0.0, (0.0, -0.085)), (1, 2, -60.0, (0.095, 0.05)), (2, 0, 60.0, (-0.095, 0.05)))
 """The two ends of each side of the triangle, how its text is turned, and where it stands."""
 
